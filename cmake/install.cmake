@@ -1,0 +1,23 @@
+include(CMakePackageConfigHelpers)
+
+install(TARGETS plimsoll_core EXPORT plimsoll-targets ARCHIVE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plimsoll
+        FILES_MATCHING PATTERN "*.h" PATTERN "cli" EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/plimsoll)
+install(EXPORT plimsoll-targets NAMESPACE plimsoll:: DESTINATION ${package_dir})
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/plimsoll-config.cmake @ONLY CONTENT
+"include(CMakeFindDependencyMacro)
+find_dependency(OpenMP)
+list(APPEND CMAKE_MODULE_PATH \${CMAKE_CURRENT_LIST_DIR})
+find_dependency(oneDNN)
+find_dependency(fmt)
+find_dependency(ZLIB)
+include(\${CMAKE_CURRENT_LIST_DIR}/plimsoll-targets.cmake)
+")
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/plimsoll-config-version.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/plimsoll-config.cmake
+              ${PROJECT_BINARY_DIR}/plimsoll-config-version.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/FindoneDNN.cmake DESTINATION ${package_dir})

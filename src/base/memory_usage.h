@@ -1,0 +1,26 @@
+// What the kernel says this process holds.
+#pragma once
+
+#include <string_view>
+
+#include "base/bytes.h"
+
+namespace plimsoll {
+
+struct MemoryUsage {
+  Bytes high_water;   // VmHWM: the most that was ever resident
+  Bytes resident;     // VmRSS: what is resident now
+  Bytes page_tables;  // VmPTE: what the kernel spends to map it; counted against a container too
+
+  // What is held against a budget.
+  Bytes peak() const { return high_water + page_tables; }
+};
+
+// Reads /proc/self/status. Allocates nothing, so it may be called between steps; the kernel's own
+// figures may lag by some pages per thread. DataError if /proc is not there.
+MemoryUsage memory_usage();
+
+// The same from the text of a status file.
+MemoryUsage parse_memory_usage(std::string_view status);
+
+}  // namespace plimsoll

@@ -1,0 +1,202 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/memory_usage.h"
+#include "base/random.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "kernels/fma_peak.h"
+#include "ops/table.h"
+#include "train/trainer.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Settings {
+  CommonOptions common;
+  ModelOptions model;
+  OptimizerOptions optimizer;
+  std::int64_t steps = 5;
+  bool layers = false;
+  bool keep_all = false;
+};
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+void fill_inputs(Trainer& trainer, std::int64_t batch, std::int64_t classes) {
+  const TensorView image = trainer.image(Phase::train, batch);
+  const std::uint64_t key = fnv1a64("image");
+  for (std::int64_t i = 0; i < image.spec.shape.elements(); ++i)
+    image.as<float>()[i] = static_cast<float>(signed_unit(key, static_cast<std::uint64_t>(i)));
+  const TensorView label = trainer.label(Phase::train, batch);
+  for (std::int64_t n = 0; n < batch; ++n)
+    label.at<std::int32_t>(n) = static_cast<std::int32_t>(n % classes);
+}
+
+// What one layer costs in a step, by the nodes that belong to it.
+struct LayerTime {
+  std::string layer;
+  std::string kernels;
+  double forward = 0, backward = 0, again = 0;  // seconds
+  double flops = 0;
+};
+
+Cost cost_of(const Graph& graph, const Node& node) {
+  if (node.op->cost == nullptr) return {};
+  std::vector<Spec> in;
+  std::vector<Spec> out;
+  for (ValueId id : node.in) in.push_back(graph.spec(id));
+  for (ValueId id : node.out) out.push_back(graph.spec(id));
+  return node.op->cost(node.attrs, in, out);
+}
+
+// Multiplications and additions of convolutions and dense layers: what the peak is about.
+bool is_arithmetic(const Node& node) {
+  return node.op->name.starts_with("conv2d") || node.op->name.starts_with("depthwise") ||
+         node.op->name.starts_with("dense");
+}
+
+double step_flops(const Session& session) {
+  double flops = 0;
+  for (const Node& node : session.graph(0).nodes())
+    if (is_arithmetic(node)) flops += cost_of(session.graph(0), node).flops;
+  return flops;
+}
+
+// Runs one step instruction by instruction, with a clock between.
+std::vector<LayerTime> measure_layers(Session& session) {
+  const Graph& graph = session.graph(0);
+  std::vector<LayerTime> times;
+  std::map<std::string, std::size_t> index;
+  const std::vector<Instruction>& instructions = session.tape(0).instructions;
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    const Node& node = graph.node(instructions[i].node);
+    const auto start = Clock::now();
+    session.run_instruction(0, i);
+    const double seconds = seconds_since(start);
+    const std::string layer = node.name.substr(0, node.name.find('/'));
+    const auto [at, is_new] = index.try_emplace(layer, times.size());
+    if (is_new) times.push_back({.layer = layer});
+    LayerTime& time = times[at->second];
+    const bool backward =
+        static_cast<std::size_t>(instructions[i].node.index) >= session.backward_begin(0);
+    (instructions[i].again ? time.again : backward ? time.backward : time.forward) += seconds;
+    if (is_arithmetic(node)) time.flops += cost_of(graph, node).flops;
+    const std::string kernel(session.kernel_name(0, instructions[i].node));
+    if (is_arithmetic(node) && time.kernels.find(kernel) == std::string::npos)
+      time.kernels += (time.kernels.empty() ? "" : ",") + kernel;
+  }
+  return times;
+}
+
+void print_layers(const std::vector<LayerTime>& times) {
+  fmt::print("{:<36} {:>9} {:>9} {:>9} {:>8}  {}\n", "layer", "fwd ms", "bwd ms", "again ms",
+             "GFLOP/s", "kernels");
+  for (const LayerTime& time : times) {
+    const double total = time.forward + time.backward + time.again;
+    const std::string rate = time.flops > 0 ? fmt::format("{:.0f}", time.flops / total * 1e-9) : "";
+    const bool slow = time.kernels.find("ref") != std::string::npos;
+    fmt::print("{:<36} {:>9.2f} {:>9.2f} {:>9.2f} {:>8}  {}{}\n", time.layer, time.forward * 1e3,
+               time.backward * 1e3, time.again * 1e3, rate, time.kernels,
+               slow ? "  <- slow reference path" : "");
+  }
+}
+
+int run(const Settings& settings) {
+  if (settings.steps < 1)
+    throw UsageError(
+        {.where = "--steps", .got = std::to_string(settings.steps), .expected = "at least 1"});
+  const int threads = settings.common.apply_threads();
+  const nn::Input input = settings.model.input();
+  Trainer trainer(op_table(), settings.model.factory(),
+                  {.input = input,
+                   .train_batches = {input.batch},
+                   .evaluate_batches = {},
+                   .loss = {},
+                   .optimizer = settings.optimizer,
+                   .keep_all = settings.keep_all});
+  trainer.open();
+  const double peak = kernels::measure_fma_peak_gflops();
+  std::vector<double> seconds;
+  for (std::int64_t step = -1; step < settings.steps; ++step) {
+    fill_inputs(trainer, input.batch, settings.model.class_count());
+    const auto start = Clock::now();
+    trainer.train_step(input.batch, 1e-3F, step + 1, (step + 1) * input.batch);
+    if (step >= 0) seconds.push_back(seconds_since(start));
+  }
+  const double step_seconds = median(seconds);
+  const double gflops = step_flops(trainer.session()) / step_seconds * 1e-9;
+  const double rate = static_cast<double>(input.batch) / step_seconds;
+  const std::int64_t memory = memory_usage().peak().count;
+  std::vector<LayerTime> times;
+  if (settings.layers) {
+    fill_inputs(trainer, input.batch, settings.model.class_count());
+    times = measure_layers(trainer.session());
+  }
+  const std::string size = fmt::format("{}x{}", input.image.h, input.image.w);
+  if (!settings.common.json) {
+    if (settings.layers) print_layers(times);
+    fmt::print(
+        "{} batch {} image {} threads {}: {:.2f} images/s, {:.3f} s/step, {:.0f} GFLOP/s = {:.0f} "
+        "% of the "
+        "FMA peak ({:.0f}), peak memory {}\n",
+        settings.model.model, input.batch, size, threads, rate, step_seconds, gflops,
+        100 * gflops / peak, peak, to_string(Bytes{memory}));
+    return 0;
+  }
+  nlohmann::ordered_json json{{"model", settings.model.model},
+                              {"batch", input.batch},
+                              {"image", size},
+                              {"threads", threads},
+                              {"images_per_second", rate},
+                              {"step_seconds", step_seconds},
+                              {"gflops", gflops},
+                              {"peak_gflops", peak},
+                              {"peak_share", gflops / peak},
+                              {"peak_memory_bytes", memory},
+                              {"layers", nlohmann::ordered_json::array()}};
+  for (const LayerTime& time : times)
+    json["layers"].push_back({{"name", time.layer},
+                              {"forward_seconds", time.forward},
+                              {"backward_seconds", time.backward},
+                              {"again_seconds", time.again},
+                              {"flops", time.flops},
+                              {"kernels", time.kernels}});
+  fmt::print("{}\n", json.dump(2));
+  return 0;
+}
+
+}  // namespace
+
+Action add_bench(CLI::App& command) {
+  const auto settings = std::make_shared<Settings>();
+  settings->common.add_to(command);
+  settings->model.add_to(command);
+  command.add_option("--optimizer", settings->optimizer.name, "sgd, rmsprop, adam or adamw")
+      ->capture_default_str();
+  command.add_option("--steps", settings->steps, "steps to measure; the median counts")
+      ->capture_default_str();
+  command.add_flag("--layers", settings->layers, "a table per layer");
+  command.add_flag("--keep-all", settings->keep_all,
+                   "recompute nothing, not even BatchNorm outputs");
+  command.footer("Example: plimsoll bench --model inception_v3 --batch 8 --layers");
+  return [settings] { return run(*settings); };
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,16 @@
+// The commands. Each adds its options to a subcommand and runs when chosen; the result is the exit
+// code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace plimsoll::cli {
+
+using Action = std::function<int()>;
+
+Action add_summary(CLI::App& command);
+Action add_bench(CLI::App& command);
+Action add_train(CLI::App& command);
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,109 @@
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "base/cpu.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr int kDone = 0, kFailed = 1, kUsage = 2, kDoesNotFit = 3;
+
+int complain(const std::exception& error, int code) {
+  std::fprintf(stderr, "plimsoll: %s\n", error.what());
+  return code;
+}
+
+int run(const std::vector<std::string>& words) {
+  CLI::App app{"Trains convolutional vision networks inside the memory it is given.", "plimsoll"};
+  app.set_version_flag("--version", "plimsoll " PLIMSOLL_VERSION);
+  app.require_subcommand(0, 1);
+  app.footer(
+      "Try:\n"
+      "  plimsoll train fashion-mnist --model inception_mini --epochs 2\n"
+      "  plimsoll summary --model xception --batch 32\n"
+      "  plimsoll bench --model inception_v3 --batch 8 --layers\n"
+      "`plimsoll help COMMAND` tells about one.");
+  std::map<const CLI::App*, Action> actions;
+  const auto add = [&](const char* name, const char* about, Action (*make)(CLI::App&)) {
+    CLI::App* command = app.add_subcommand(name, about);
+    command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    actions[command] = make(*command);
+  };
+  add("summary", "layers, parameters and activation bytes of a network", add_summary);
+  add("train", "train a network", add_train);
+  add("bench", "speed of a training step, and where its time goes", add_bench);
+
+  std::vector<std::string> arguments = words;
+  if (!arguments.empty() && arguments[0] == "help") {
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  }
+  try {
+    if (!arguments.empty()) {
+      const CLI::App* command = nullptr;
+      std::vector<std::string> names;
+      for (const auto& [known, action] : actions) {
+        names.push_back(known->get_name());
+        if (names.back() == arguments[0]) command = known;
+      }
+      if (command == nullptr && arguments[0][0] != '-')
+        throw UsageError({.where = "command line",
+                          .got = "there is no command '" + arguments[0] + "'",
+                          .expected = "one that `plimsoll --help` lists",
+                          .hint = did_you_mean(nearest(arguments[0], names))});
+      if (command != nullptr) {
+        const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+        const std::vector<std::string> all = with_config(*command, rest);
+        arguments.resize(1);
+        arguments.insert(arguments.end(), all.begin(), all.end());
+      }
+    }
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(reversed);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "plimsoll: command line: %s; see `plimsoll help%s`\n", error.what(),
+                 words.empty() ? "" : (" " + words[0]).c_str());
+    return kUsage;
+  }
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  if (chosen.empty()) {
+    std::fputs(app.help().c_str(), stdout);
+    return kDone;
+  }
+  if (!has_avx2_fma_f16c()) {
+    std::fputs("plimsoll: processor: it lacks AVX2, FMA or F16C; these are needed (x86-64-v3)\n",
+               stderr);
+    return kFailed;
+  }
+  return actions.at(chosen[0])();
+}
+
+}  // namespace
+}  // namespace plimsoll::cli
+
+int main(int count, char** words) {
+  using namespace plimsoll;
+  try {
+    return cli::run({words + 1, words + count});
+  } catch (const UsageError& error) {
+    return cli::complain(error, cli::kUsage);
+  } catch (const BudgetError& error) {
+    return cli::complain(error, cli::kDoesNotFit);
+  } catch (const std::bad_alloc&) {
+    std::fputs("plimsoll: memory: the system has none left; a smaller batch or image needs less\n",
+               stderr);
+    return cli::kDoesNotFit;
+  } catch (const std::exception& error) {
+    return cli::complain(error, cli::kFailed);
+  }
+}

@@ -1,0 +1,148 @@
+#include "cli/options.h"
+
+#include <omp.h>
+
+#include <toml++/toml.h>
+#include <charconv>
+
+#include "base/cpu.h"
+#include "base/error.h"
+#include "base/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr std::int64_t kLargestBatch = 1 << 20;
+constexpr std::int64_t kLargestImage = 1 << 14;
+constexpr std::int64_t kMostClasses = 1 << 20;
+
+void check_range(const char* option, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (value < least || value > most)
+    throw UsageError({.where = option,
+                      .got = std::to_string(value),
+                      .expected = std::to_string(least) + " to " + std::to_string(most)});
+}
+
+std::string config_path(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--config" && i + 1 < words.size()) return words[i + 1];
+    if (words[i].starts_with("--config=")) return words[i].substr(9);
+  }
+  return "";
+}
+
+std::string scalar_text(const toml::node& node, const std::string& where) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* whole = node.as_integer()) return std::to_string(whole->get());
+  if (const auto* real = node.as_floating_point()) return to_string(AttrValue(real->get()));
+  throw UsageError(
+      {.where = where, .got = "a list or table", .expected = "a text, number or true/false"});
+}
+
+}  // namespace
+
+nn::Size2 parse_image_size(const std::string& text) {
+  const auto refuse = [&] {
+    throw UsageError(
+        {.where = "--image", .got = "'" + text + "'", .expected = "a size like 299 or 200x300"});
+  };
+  const auto number = [&](std::string_view part) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc() || end != part.data() + part.size()) refuse();
+    check_range("--image", value, 1, kLargestImage);
+    return value;
+  };
+  const std::vector<std::string_view> parts = split(text, 'x');
+  if (parts.size() > 2) refuse();
+  return parts.size() == 2 ? nn::Size2(number(parts[0]), number(parts[1]))
+                           : nn::Size2(number(parts[0]));
+}
+
+void ModelOptions::add_to(CLI::App& command) {
+  command.add_option("--model", model, "network of the zoo (see `plimsoll summary --list`)")
+      ->capture_default_str();
+  command.add_option("--batch", batch, "images per step")->capture_default_str();
+  command.add_option("--image", image, "input size: HxW or one number");
+  command.add_option("--channels", channels, "input channels");
+  command.add_option("--classes", classes, "width of the head");
+  command.add_option("--dropout", dropout, "rate before the head; default: the network's own");
+  command.add_flag("--aux", auxiliary, "add the auxiliary head (inception_v3)");
+}
+
+nn::Input ModelOptions::input() const {
+  check_range("--batch", batch, 1, kLargestBatch);
+  const zoo::Network& chosen = network();
+  const std::int64_t depth = channels == 0 ? chosen.channels : channels;
+  check_range("--channels", depth, 1, 4096);
+  return {.batch = batch,
+          .channels = depth,
+          .image = image.empty() ? nn::Size2(chosen.image) : parse_image_size(image)};
+}
+
+std::int64_t ModelOptions::class_count() const {
+  if (classes == 0) return network().classes;
+  check_range("--classes", classes, 1, kMostClasses);
+  return classes;
+}
+
+NetworkFactory ModelOptions::factory() const {
+  const zoo::Options options{.classes = class_count(), .dropout = dropout, .auxiliary = auxiliary};
+  return [build = network().build, options](nn::Builder& net) { return build(net, options); };
+}
+
+void CommonOptions::add_to(CLI::App& command) {
+  command.add_option("--threads", threads, "default: the cores the process may use");
+  command.add_flag("--json", json, "one JSON object on standard output");
+  command.add_flag("--quiet", quiet, "no progress lines");
+  command.add_option("--config", config,
+                     "TOML file with any long option as a key; the command line wins");
+}
+
+int CommonOptions::apply_threads() const {
+  const int count = threads == 0 ? usable_cores() : check_threads(threads);
+  omp_set_dynamic(0);
+  omp_set_num_threads(count);
+  return count;
+}
+
+std::vector<std::string> with_config(const CLI::App& command,
+                                     const std::vector<std::string>& words) {
+  const std::string path = config_path(words);
+  if (path.empty()) return words;
+  toml::table table;
+  try {
+    table = toml::parse_file(path);
+  } catch (const toml::parse_error& error) {
+    const auto& at = error.source().begin;
+    throw UsageError(
+        {.where = path + ":" + std::to_string(at.line) + ":" + std::to_string(at.column),
+         .got = std::string(error.description()),
+         .expected = "a TOML file"});
+  }
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back(name);
+  std::vector<std::string> result;
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    const std::string where = path + ":" + std::to_string(node.source().begin.line);
+    const CLI::Option* option = command.get_option_no_throw("--" + name);
+    if (option == nullptr)
+      throw UsageError({.where = where,
+                        .got = "unknown key '" + name + "'",
+                        .expected = "a long option of `plimsoll " + command.get_name() + "`",
+                        .hint = did_you_mean(nearest(name, known))});
+    if (const auto* flag = node.as_boolean()) {
+      if (option->get_items_expected_max() != 0)
+        throw UsageError({.where = where, .got = name + " = true/false", .expected = "a value"});
+      if (flag->get()) result.push_back("--" + name);
+      continue;
+    }
+    result.push_back("--" + name + "=" + scalar_text(node, where));
+  }
+  result.insert(result.end(), words.begin(), words.end());
+  return result;
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,30 @@
+// Kernels chosen and made ready for every node of a graph.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+#include "plan/plan.h"
+
+namespace plimsoll {
+
+// Which kernels may serve. Chosen by rule, never by timing: the first of an op's list that can.
+enum class KernelChoice : std::uint8_t {
+  best,
+  reference,  // the last of each list: slow, obvious, also in f64
+};
+
+struct PreparedNode {
+  std::unique_ptr<Job> job;  // null for nodes that move no bytes
+  std::string_view kernel;   // "view" for those
+};
+
+// One per node of the graph. Throws UsageError naming the node when no kernel takes its call.
+std::vector<PreparedNode> prepare_nodes(const Graph& graph,
+                                        KernelChoice choice = KernelChoice::best);
+
+std::vector<NodeWork> work_of(const std::vector<PreparedNode>& nodes);
+
+}  // namespace plimsoll

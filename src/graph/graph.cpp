@@ -1,0 +1,135 @@
+#include "graph/graph.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace plimsoll {
+
+std::string_view name_of(Role role) {
+  switch (role) {
+    case Role::input: return "input";
+    case Role::parameter: return "parameter";
+    case Role::state: return "state";
+    case Role::temporary: return "temporary";
+    case Role::gradient: return "gradient";
+  }
+  bug("role out of range");
+}
+
+OpTable::OpTable(std::vector<const OpFamily*> families) {
+  for (const OpFamily* family : families)
+    for (const OpDef& def : family->defs) defs_.push_back(&def);
+  std::sort(defs_.begin(), defs_.end(), [](auto* a, auto* b) { return a->name < b->name; });
+  for (std::size_t i = 1; i < defs_.size(); ++i)
+    expect(defs_[i - 1]->name != defs_[i]->name, "two ops have one name");
+}
+
+const OpDef* OpTable::find(std::string_view name) const {
+  const auto at =
+      std::lower_bound(defs_.begin(), defs_.end(), name,
+                       [](const OpDef* def, std::string_view key) { return def->name < key; });
+  return at != defs_.end() && (*at)->name == name ? *at : nullptr;
+}
+
+Attrs complete_attrs(const OpDef& op, const Attrs& given) {
+  Attrs complete;
+  for (const AttrSchema& schema : op.attrs) complete.set(schema.name, schema.fallback);
+  for (const auto& [name, value] : given.entries()) {
+    const AttrValue* fallback = complete.find(name);
+    if (fallback == nullptr) {
+      std::vector<std::string> known;
+      for (const AttrSchema& schema : op.attrs) known.push_back(schema.name);
+      const auto near = nearest(name, known);
+      throw UsageError({.where = op.name,
+                        .got = "unknown attribute '" + name + "'",
+                        .expected = near ? "perhaps '" + *near + "'" : "one the op has"});
+    }
+    if (fallback->index() == value.index()) {
+      complete.set(name, value);
+    } else if (std::holds_alternative<double>(*fallback) &&
+               std::holds_alternative<std::int64_t>(value)) {
+      complete.set(name, static_cast<double>(std::get<std::int64_t>(value)));
+    } else {
+      throw UsageError({.where = op.name,
+                        .got = "attribute '" + name + "' is " + to_string(value),
+                        .expected = "a value like " + to_string(*fallback)});
+    }
+  }
+  return complete;
+}
+
+std::string Graph::unique_name(std::string_view wanted) const {
+  std::string name(wanted);
+  for (int k = 1; by_name_.contains(name); ++k)
+    name = std::string(wanted) + "~" + std::to_string(k);
+  return name;
+}
+
+ValueId Graph::add_value(std::string_view name, const Spec& spec, Role role) {
+  const ValueId id{static_cast<std::int32_t>(values_.size())};
+  std::string unique = unique_name(name);
+  by_name_.emplace(unique, id);
+  values_.push_back({.name = std::move(unique), .spec = spec, .role = role});
+  return id;
+}
+
+Values Graph::call(std::string_view op_name, const Values& in, const Attrs& attrs,
+                   std::string_view layer) {
+  const OpDef* op = ops_->find(op_name);
+  if (op == nullptr)
+    throw UsageError({.where = std::string(layer),
+                      .got = "unknown op '" + std::string(op_name) + "'",
+                      .expected = "an op of the table"});
+  Node node{.op = op, .attrs = {}, .in = in, .out = {}, .name = std::string(layer)};
+  std::vector<Spec> specs;
+  for (ValueId id : in) specs.push_back(spec(id));
+  Specs out_specs;
+  try {
+    node.attrs = complete_attrs(*op, attrs);
+    out_specs = op->infer(node.attrs, specs);
+  } catch (const UsageError& error) {
+    Complaint complaint = error.complaint();
+    complaint.where = op->name + " '" + std::string(layer) + "'";
+    throw UsageError(complaint);
+  }
+  const NodeId id{static_cast<std::int32_t>(nodes_.size())};
+  for (std::size_t i = 0; i < out_specs.size(); ++i) {
+    const std::string name =
+        i == 0 ? std::string(layer) : std::string(layer) + ":" + std::to_string(i);
+    const ValueId out = add_value(name, out_specs[i], Role::temporary);
+    value(out).producer = id;
+    node.out.push_back(out);
+  }
+  nodes_.push_back(std::move(node));
+  return nodes_.back().out;
+}
+
+ValueId Graph::call1(std::string_view op, const Values& in, const Attrs& attrs,
+                     std::string_view layer) {
+  const Values out = call(op, in, attrs, layer);
+  expect(out.size() == 1, "call1 of an op with several outputs");
+  return out[0];
+}
+
+ValueId Graph::find(std::string_view name) const {
+  const auto at = by_name_.find(std::string(name));
+  return at == by_name_.end() ? kNoValue : at->second;
+}
+
+void Graph::rename(ValueId id, std::string_view name) {
+  by_name_.erase(value(id).name);
+  value(id).name = unique_name(name);
+  by_name_.emplace(value(id).name, id);
+}
+
+Values Backward::call(std::string_view op, const Values& inputs, const Attrs& attrs) const {
+  return graph.call(op, inputs, attrs, node.name + "/grad");
+}
+
+ValueId Backward::call1(std::string_view op, const Values& inputs, const Attrs& attrs) const {
+  return graph.call1(op, inputs, attrs, node.name + "/grad");
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,114 @@
+// The intermediate representation: named, typed values and the nodes that make them. Forward,
+// backward, running statistics and optimizer updates are all nodes of one graph.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "graph/id.h"
+#include "graph/op.h"
+
+namespace plimsoll {
+
+enum class Role : std::uint8_t {
+  input,      // fed before every step: images, labels, learning rate
+  parameter,  // trained; lives as long as the run
+  state,      // optimizer slots, running statistics, frozen weights; lives as long as the run
+  temporary,  // made and used inside one step
+  gradient,   // the temporary that is a parameter's whole gradient
+};
+
+std::string_view name_of(Role role);
+inline bool is_resident(Role role) { return role == Role::parameter || role == Role::state; }
+
+// A value that lies inside another one: channels [first_channel, first_channel + C) of `parent`.
+struct Home {
+  ValueId parent;
+  std::int64_t first_channel = 0;
+  bool operator==(const Home&) const = default;
+};
+
+struct Value {
+  std::string name;  // unique in the graph
+  Spec spec;
+  Role role = Role::temporary;
+  NodeId producer = kNoNode;  // none for inputs and residents
+  std::optional<Home> home = std::nullopt;
+};
+
+struct Node {
+  const OpDef* op = nullptr;
+  Attrs attrs;  // complete: defaults are filled in
+  Values in;
+  Values out;
+  std::string name;  // the layer it belongs to; unique together with the op
+};
+
+// Nodes are kept in an order that can be executed: a node comes after the producers of its inputs.
+// A resident that a node updates in place is read by no later node. Not thread-safe.
+class Graph {
+ public:
+  explicit Graph(const OpTable& ops) : ops_(&ops) {}
+
+  ValueId add_value(std::string_view name, const Spec& spec, Role role);
+
+  // Appends a node. Checks attributes against the op's schema and shapes by its rule; throws
+  // UsageError naming `layer`. Outputs are named after the layer, made unique.
+  Values call(std::string_view op, const Values& in, const Attrs& attrs, std::string_view layer);
+  // The same for ops with one output.
+  ValueId call1(std::string_view op, const Values& in, const Attrs& attrs, std::string_view layer);
+
+  const Value& value(ValueId id) const { return values_[static_cast<std::size_t>(id.index)]; }
+  Value& value(ValueId id) { return values_[static_cast<std::size_t>(id.index)]; }
+  const Node& node(NodeId id) const { return nodes_[static_cast<std::size_t>(id.index)]; }
+  const Spec& spec(ValueId id) const { return value(id).spec; }
+
+  const std::deque<Value>& values() const { return values_; }
+  const std::deque<Node>& nodes() const { return nodes_; }
+  std::deque<Node>& nodes() { return nodes_; }
+  const OpTable& ops() const { return *ops_; }
+
+  ValueId find(std::string_view name) const;  // kNoValue when there is none
+  void rename(ValueId id, std::string_view name);
+
+ private:
+  std::string unique_name(std::string_view wanted) const;
+
+  const OpTable* ops_;
+  std::deque<Value> values_;  // deques: references stay valid while the graph grows
+  std::deque<Node> nodes_;
+  std::unordered_map<std::string, ValueId> by_name_;
+};
+
+// What an op's backward is given. Returned: one gradient per input, kNoValue where none is wanted
+// or none exists.
+struct Backward {
+  Graph& graph;
+  const Node& node;
+  const Values& dy;                // one per output; kNoValue where the loss does not depend on it
+  const std::vector<bool>& wants;  // one per input
+
+  ValueId in(std::size_t i) const { return node.in[i]; }
+  ValueId out(std::size_t i) const { return node.out[i]; }
+  Values call(std::string_view op, const Values& inputs, const Attrs& attrs = {}) const;
+  ValueId call1(std::string_view op, const Values& inputs, const Attrs& attrs = {}) const;
+  Values none() const { return Values(node.in.size(), kNoValue); }
+};
+
+// The schema's defaults overlaid with `given`; UsageError names an unknown attribute or a wrong
+// type.
+Attrs complete_attrs(const OpDef& op, const Attrs& given);
+
+// Aborts if the graph breaks a rule of its own (order, specs, uniqueness, updates, homes).
+void verify(const Graph& graph);
+
+// A printed graph parses back to an equal one; lines are stable, so versions diff well.
+std::string to_text(const Graph& graph);
+// UsageError with line and column on anything wrong. `source` names the text in messages.
+Graph parse_graph(std::string_view text, const OpTable& ops, std::string_view source);
+
+}  // namespace plimsoll

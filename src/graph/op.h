@@ -1,0 +1,99 @@
+// The whole contract of an operation. One file in ops/ fills one OpFamily; nothing else knows the
+// op.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/id.h"
+#include "tensor/kernel.h"
+
+namespace plimsoll {
+
+struct Backward;
+class Graph;
+using Specs = std::vector<Spec>;
+
+struct AttrSchema {
+  std::string name;
+  AttrValue fallback;  // also fixes the type
+  std::string doc;
+};
+
+// Output `out` may lie over input `over` when that input is not needed afterwards and both take the
+// same bytes. Updates of weights and state must: there the output is the new content of the input.
+struct InPlace {
+  int out = 0;
+  int over = 0;
+  bool required = false;
+};
+
+// The price of one execution, for planning and for tables.
+struct Cost {
+  double flops = 0;
+  double bytes = 0;  // read and written
+};
+
+// Whether an op's outputs can share bytes with its inputs without a copy.
+enum class ViewKind : std::uint8_t {
+  none,
+  concat,  // every input may be a channel slice of the output
+  split,   // every output may be a channel slice of the input
+};
+
+// An input of a test sample: its spec and what values make sense there.
+struct SampleInput {
+  enum class Fill : std::uint8_t { normal, positive, label, unit, count, zero, one };
+  Spec spec;
+  Fill fill = Fill::normal;  // label: integers in [0, limit); unit: (0,1); count: small integers
+  std::int64_t limit = 10;
+};
+
+struct Sample {
+  std::vector<SampleInput> in;
+  Attrs attrs = {};
+  double tolerance = 2e-5;  // relative to the largest element, f32 kernel against f64 reference
+};
+
+struct OpDef {
+  std::string name;
+  std::string doc;
+  std::vector<AttrSchema> attrs = {};
+
+  // The only shape check: specs of the outputs, or UsageError (where = "" is filled in by the
+  // graph).
+  Specs (*infer)(const Attrs&, std::span<const Spec> in) = nullptr;
+
+  // Adds nodes that compute the gradients of the inputs from those of the outputs. What these nodes
+  // read is what is kept for backward. Null: not differentiable.
+  Values (*backward)(const Backward&) = nullptr;
+
+  std::vector<InPlace> in_place = {};
+  bool needs_dense = false;      // its kernels read and write whole tensors only, never slices
+  bool cheap_to_repeat = false;  // recomputing costs about one pass over memory
+  ViewKind view = ViewKind::none;
+  Cost (*cost)(const Attrs&, std::span<const Spec> in, std::span<const Spec> out) = nullptr;
+
+  std::vector<Kernel> kernels = {};  // the first that can do a call wins; the last is "ref"
+  std::vector<Sample> samples = {};  // inputs for every generic test
+};
+
+// What one file in ops/ defines: an op and the ops its backward is made of.
+struct OpFamily {
+  std::vector<OpDef> defs;
+};
+
+// All ops by name. Immutable after construction; outlives every graph that uses it.
+class OpTable {
+ public:
+  explicit OpTable(std::vector<const OpFamily*> families);
+  const OpDef* find(std::string_view name) const;
+  const std::vector<const OpDef*>& all() const { return defs_; }
+
+ private:
+  std::vector<const OpDef*> defs_;  // sorted by name
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,315 @@
+// The text form of a graph: one line per input, resident and node.
+//
+//   plimsoll graph 1
+//   input image : f32[2x3x32x32]
+//   parameter conv1/kernel : f32[16x3x3x3]/stem_kernel
+//   conv1 : f32[2x16x32x32]/blocked = conv2d(image, conv1/kernel) strides=[1,1] pads=[1,1,1,1] @
+//   conv1 dw : f32[16x3x3x3]/stem_kernel gradient = conv2d_grad_kernel(...) ... @ conv1/grad z :
+//   f32[2x8x4x4]/blocked in cat at 16 = bn_apply(...) @ bn      (a value that lies inside another)
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "base/error.h"
+#include "graph/graph.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr std::string_view kHeader = "plimsoll graph 1";
+
+bool is_name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '/' || c == ':' || c == '~' || c == '.' || c == '-';
+}
+
+std::string home_text(const Graph& graph, const Value& value) {
+  if (!value.home) return "";
+  return " in " + graph.value(value.home->parent).name + " at " +
+         std::to_string(value.home->first_channel);
+}
+
+// Reads one line, remembering where it is so that complaints can name line and column.
+class LineReader {
+ public:
+  LineReader(std::string_view source, int line, std::string_view text)
+      : source_(source), line_(line), text_(text) {}
+
+  [[noreturn]] void refuse(const std::string& expected) const {
+    const std::string_view rest = text_.substr(at_, 24);
+    throw UsageError({.where = std::string(source_) + ":" + std::to_string(line_) + ":" +
+                               std::to_string(at_ + 1),
+                      .got = rest.empty() ? "the line ends" : "found '" + std::string(rest) + "'",
+                      .expected = expected + " expected"});
+  }
+
+  void skip_spaces() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+  bool at_end() {
+    skip_spaces();
+    return at_ == text_.size();
+  }
+  bool take(std::string_view token) {
+    skip_spaces();
+    if (!text_.substr(at_).starts_with(token)) return false;
+    at_ += token.size();
+    return true;
+  }
+  // A whole word, not the beginning of a longer one.
+  bool take_word(std::string_view word) {
+    skip_spaces();
+    if (!text_.substr(at_).starts_with(word)) return false;
+    const std::size_t end = at_ + word.size();
+    if (end < text_.size() && is_name_char(text_[end])) return false;
+    at_ = end;
+    return true;
+  }
+  void need(std::string_view token) {
+    if (!take(token)) refuse("'" + std::string(token) + "'");
+  }
+  std::string name(const std::string& what) {
+    skip_spaces();
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && is_name_char(text_[at_])) ++at_;
+    if (at_ == begin) refuse(what);
+    return std::string(text_.substr(begin, at_ - begin));
+  }
+  std::int64_t integer(const std::string& what) {
+    skip_spaces();
+    std::int64_t value = 0;
+    const auto [end, error] =
+        std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+    if (error != std::errc()) refuse(what);
+    at_ = static_cast<std::size_t>(end - text_.data());
+    return value;
+  }
+  AttrValue attribute() {
+    skip_spaces();
+    if (take("[")) {
+      Ints ints;
+      if (take("]")) return ints;
+      do {
+        ints.push_back(integer("an integer"));
+      } while (take(","));
+      need("]");
+      return ints;
+    }
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && text_[at_] != ' ') ++at_;
+    const std::string_view word = text_.substr(begin, at_ - begin);
+    const char* first = word.data();
+    const char* last = first + word.size();
+    std::int64_t whole = 0;
+    if (const auto r = std::from_chars(first, last, whole); r.ec == std::errc() && r.ptr == last)
+      return whole;
+    double real = 0;
+    if (const auto r = std::from_chars(first, last, real); r.ec == std::errc() && r.ptr == last)
+      return real;
+    if (word.empty()) refuse("a value");
+    return std::string(word);
+  }
+
+ private:
+  std::string_view source_;
+  int line_;
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+constexpr std::int64_t kLargestDim = std::int64_t{1} << 31;
+constexpr std::int64_t kLargestTensor = std::int64_t{1} << 44;
+
+Spec parse_spec(LineReader& in) {
+  Spec spec;
+  const std::string dtype = in.name("an element type");
+  bool known = false;
+  for (DType candidate : {DType::f32, DType::f64, DType::f16, DType::i64, DType::i32, DType::u8}) {
+    if (dtype != name_of(candidate)) continue;
+    spec.dtype = candidate;
+    known = true;
+  }
+  if (!known) in.refuse("an element type (f32, f64, f16, i64, i32, u8) before this");
+  in.need("[");
+  std::int64_t elements = 1;
+  do {
+    const std::int64_t dim = in.integer("a dimension");
+    if (dim < 1 || dim > kLargestDim || elements > kLargestTensor / dim ||
+        spec.shape.rank() == Shape::kMaxRank)
+      in.refuse("at most four positive dimensions of a sensible size");
+    elements *= dim;
+    spec.shape.append(dim);
+  } while (in.take("x"));
+  in.need("]");
+  if (!in.take("/")) return spec;
+  const std::string layout = in.name("a layout");
+  for (Layout candidate :
+       {Layout::blocked, Layout::kernel, Layout::stem_kernel, Layout::depth_kernel}) {
+    if (layout != name_of(candidate)) continue;
+    if (spec.shape.rank() != 4) in.refuse("four dimensions for this layout");
+    spec.layout = candidate;
+    return spec;
+  }
+  in.refuse("a layout (blocked, kernel, stem_kernel, depth_kernel) before this");
+}
+
+struct OutputLine {
+  std::string name;
+  Spec spec;
+  bool gradient = false;
+  std::string parent;
+  std::int64_t first_channel = 0;
+};
+
+OutputLine parse_output(LineReader& in) {
+  OutputLine out;
+  out.name = in.name("a value's name");
+  in.need(":");
+  out.spec = parse_spec(in);
+  out.gradient = in.take_word("gradient");
+  if (in.take_word("in")) {
+    out.parent = in.name("a value's name");
+    if (!in.take_word("at")) in.refuse("'at'");
+    out.first_channel = in.integer("a channel");
+  }
+  return out;
+}
+
+struct PendingHome {
+  ValueId child;
+  std::string parent;
+  std::int64_t first_channel;
+  int line;
+};
+
+void parse_node(LineReader& in, Graph& graph, int line, std::vector<PendingHome>& homes) {
+  std::vector<OutputLine> outputs;
+  do {
+    outputs.push_back(parse_output(in));
+  } while (in.take(","));
+  in.need("=");
+  const std::string op = in.name("an op");
+  in.need("(");
+  Values inputs;
+  if (!in.take(")")) {
+    do {
+      const std::string name = in.name("a value's name");
+      const ValueId id = graph.find(name);
+      if (!id) in.refuse("a value defined above instead of '" + name + "'");
+      inputs.push_back(id);
+    } while (in.take(","));
+    in.need(")");
+  }
+  Attrs attrs;
+  while (!in.take("@")) {
+    const std::string key = in.name("an attribute or '@ layer'");
+    in.need("=");
+    attrs.set(key, in.attribute());
+  }
+  const std::string layer = in.name("the layer's name");
+  if (!in.at_end()) in.refuse("the end of the line");
+  for (const OutputLine& out : outputs)
+    if (graph.find(out.name)) in.refuse("a name that is not taken instead of '" + out.name + "'");
+
+  Values made;
+  try {
+    made = graph.call(op, inputs, attrs, layer);
+  } catch (const UsageError& error) {
+    in.refuse("a valid call (" + std::string(error.what()) + ")");
+  }
+  if (made.size() != outputs.size())
+    in.refuse(std::to_string(made.size()) + " outputs for this op");
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (graph.spec(made[i]) != outputs[i].spec)
+      in.refuse(to_string(graph.spec(made[i])) + " for output '" + outputs[i].name + "'");
+    graph.rename(made[i], outputs[i].name);
+    if (outputs[i].gradient) graph.value(made[i]).role = Role::gradient;
+    if (!outputs[i].parent.empty())
+      homes.push_back({made[i], outputs[i].parent, outputs[i].first_channel, line});
+  }
+}
+
+void settle_home(Graph& graph, const PendingHome& home, std::string_view source) {
+  const ValueId parent = graph.find(home.parent);
+  const auto refuse = [&](const std::string& got, const std::string& expected) {
+    throw UsageError({.where = std::string(source) + ":" + std::to_string(home.line) + ":1",
+                      .got = got,
+                      .expected = expected});
+  };
+  if (!parent)
+    refuse("home '" + home.parent + "' is not a value", "a value of this graph expected");
+  const Spec &inner = graph.spec(home.child), &outer = graph.spec(parent);
+  const bool fits = inner.layout == Layout::blocked && outer.layout == Layout::blocked &&
+                    inner.dtype == outer.dtype && inner.shape[0] == outer.shape[0] &&
+                    inner.shape[2] == outer.shape[2] && inner.shape[3] == outer.shape[3] &&
+                    home.first_channel >= 0 && home.first_channel % kLanes == 0 &&
+                    home.first_channel <= outer.shape[1] - inner.shape[1] && parent != home.child;
+  if (!fits)
+    refuse(to_string(inner) + " at channel " + std::to_string(home.first_channel) + " of " +
+               to_string(outer),
+           "a slice that lies inside its home expected");
+  graph.value(home.child).home = Home{parent, home.first_channel};
+}
+
+}  // namespace
+
+std::string to_text(const Graph& graph) {
+  std::string text(kHeader);
+  text += '\n';
+  for (const Value& value : graph.values()) {
+    if (value.producer) continue;
+    text +=
+        std::string(name_of(value.role)) + " " + value.name + " : " + to_string(value.spec) + "\n";
+  }
+  for (const Node& node : graph.nodes()) {
+    for (std::size_t i = 0; i < node.out.size(); ++i) {
+      const Value& value = graph.value(node.out[i]);
+      if (i > 0) text += ", ";
+      text += value.name + " : " + to_string(value.spec);
+      if (value.role == Role::gradient) text += " gradient";
+      text += home_text(graph, value);
+    }
+    text += " = " + node.op->name + "(";
+    for (std::size_t i = 0; i < node.in.size(); ++i)
+      text += (i > 0 ? ", " : "") + graph.value(node.in[i]).name;
+    text += ")";
+    for (const auto& [name, value] : node.attrs.entries())
+      text += " " + name + "=" + to_string(value);
+    text += " @ " + node.name + "\n";
+  }
+  return text;
+}
+
+Graph parse_graph(std::string_view text, const OpTable& ops, std::string_view source) {
+  Graph graph(ops);
+  std::vector<PendingHome> homes;
+  int number = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    LineReader in(source, ++number, line);
+    if (number == 1) {
+      if (!in.take(kHeader) || !in.at_end()) in.refuse("'" + std::string(kHeader) + "'");
+      continue;
+    }
+    if (in.at_end()) continue;
+    bool declared = false;
+    for (Role role : {Role::input, Role::parameter, Role::state}) {
+      if (declared || !in.take_word(name_of(role))) continue;
+      const std::string name = in.name("a value's name");
+      in.need(":");
+      const Spec spec = parse_spec(in);
+      if (!in.at_end()) in.refuse("the end of the line");
+      if (graph.find(name)) in.refuse("a name that is not taken instead of '" + name + "'");
+      graph.add_value(name, spec, role);
+      declared = true;
+    }
+    if (!declared) parse_node(in, graph, number, homes);
+  }
+  if (number == 0) LineReader(source, 1, "").refuse("'" + std::string(kHeader) + "'");
+  for (const PendingHome& home : homes) settle_home(graph, home, source);
+  return graph;
+}
+
+}  // namespace plimsoll

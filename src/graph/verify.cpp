@@ -1,0 +1,59 @@
+#include <vector>
+
+#include "base/error.h"
+#include "graph/graph.h"
+
+namespace plimsoll {
+namespace {
+
+void verify_value(const Graph& graph, const Value& value) {
+  expect(
+      is_resident(value.role) || value.role == Role::input ? !value.producer : bool(value.producer),
+      "only inputs and residents have no producer");
+  if (!value.home) return;
+  const Spec& inner = value.spec;
+  const Spec& outer = graph.spec(value.home->parent);
+  expect(inner.layout == Layout::blocked && outer.layout == Layout::blocked, "a home is blocked");
+  expect(inner.dtype == outer.dtype && inner.shape[0] == outer.shape[0] &&
+             inner.shape[2] == outer.shape[2] && inner.shape[3] == outer.shape[3],
+         "a slice is like its home but for the channels");
+  expect(value.home->first_channel % kLanes == 0, "a slice starts at a block");
+  expect(value.home->first_channel + inner.shape[1] <= outer.shape[1],
+         "a slice lies inside its home");
+}
+
+}  // namespace
+
+void verify(const Graph& graph) {
+  for (const Value& value : graph.values()) verify_value(graph, value);
+  std::vector<bool> made(graph.values().size(), false);
+  std::vector<bool> overwritten(graph.values().size(), false);
+  const auto at = [](ValueId id) { return static_cast<std::size_t>(id.index); };
+  for (std::size_t i = 0; i < graph.values().size(); ++i) made[i] = !graph.values()[i].producer;
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    std::vector<Spec> in;
+    for (ValueId id : node.in) {
+      expect(id.index >= 0 && at(id) < graph.values().size(), "an input is a value of the graph");
+      expect(made[at(id)], "a node comes after the producers of its inputs");
+      expect(!overwritten[at(id)], "a resident is not read after its update");
+      in.push_back(graph.spec(id));
+    }
+    const Specs out = node.op->infer(node.attrs, in);
+    expect(out.size() == node.out.size(), "a node has the outputs its op infers");
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      expect(graph.spec(node.out[i]) == out[i], "an output has the spec its op infers");
+      expect(!made[at(node.out[i])], "a value is made once");
+      made[at(node.out[i])] = true;
+      expect(graph.value(node.out[i]).producer.index == static_cast<std::int32_t>(n),
+             "a value knows its producer");
+    }
+    for (const InPlace& rule : node.op->in_place) {
+      if (!rule.required || rule.over >= static_cast<int>(node.in.size())) continue;
+      overwritten[at(node.in[static_cast<std::size_t>(rule.over)])] = true;
+    }
+  }
+  for (bool m : made) expect(m, "every value is made");
+}
+
+}  // namespace plimsoll

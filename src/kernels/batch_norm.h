@@ -1,0 +1,19 @@
+// BatchNorm over blocked tensors in f32: statistics, application and gradient. All honour
+// image_stride, split work by channel block and add up images in order, so results do not depend on
+// thread count.
+#pragma once
+
+#include "tensor/kernel.h"
+
+namespace plimsoll::kernels {
+
+// in: y; out: mean [C], biased variance [C].
+void bn_stats(const Attrs& attrs, const Args& args) noexcept;
+
+// in: y, mean, variance, [gamma], [beta], [residual]; out: z = act(scale * y + shift + residual).
+void bn_apply(const Attrs& attrs, const Args& args) noexcept;
+
+// in: dz x terms, y, mean, variance, [gamma], [beta], [z]; out: dy, [dgamma], [dbeta], [dresidual].
+void bn_grad(const Attrs& attrs, const Args& args) noexcept;
+
+}  // namespace plimsoll::kernels

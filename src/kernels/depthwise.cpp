@@ -1,0 +1,246 @@
+#include "kernels/depthwise.h"
+
+#include "kernels/depthwise_three.h"
+#include "kernels/gather.h"
+
+namespace plimsoll::kernels {
+namespace {
+
+bool rectifies(const Attrs& attrs) { return attrs.word("input_activation") == "relu"; }
+
+Window window_of(const Attrs& attrs, const Shape& x, const Shape& w, const Shape& y) {
+  return read_window(attrs, x, y, w[2], w[3]);
+}
+
+// Row oh of a plane: sums of products over the real taps. `tap(kh, kw)` is a weight, `put(cell,
+// sum)` takes the results.
+template <bool kRelu, class Tap, class Put>
+void slide_any(const Window& window, const float* x, std::int64_t oh, Tap tap, Put put) {
+  const Slide &h = window.h, &w = window.w;
+  const Range rows = h.taps(oh);
+  for (std::int64_t ow = 0; ow < w.out; ++ow) {
+    const Range columns = w.taps(ow);
+    __m256 sum = _mm256_setzero_ps();
+    for (std::int64_t kh = rows.first; kh < rows.last; ++kh)
+      for (std::int64_t kw = columns.first; kw < columns.last; ++kw)
+        sum = _mm256_fmadd_ps(load_input<kRelu>(x, h.at(oh, kh) * w.in + w.at(ow, kw)), tap(kh, kw),
+                              sum);
+    put(oh * w.out + ow, sum);
+  }
+}
+
+template <bool kRelu, class Tap, class Put>
+void slide_plane(const Window& window, const float* x, Tap tap, Put put) {
+  if (window.h.kernel == 3 && window.w.kernel == 3) {
+    for_each_stretch(window, {0, window.h.out}, [&]<class Size>(Size, const Stretch& stretch) {
+      slide_stretch<kRelu, Size>(x, stretch, tap, put);
+    });
+    return;
+  }
+  for (std::int64_t oh = 0; oh < window.h.out; ++oh) slide_any<kRelu>(window, x, oh, tap, put);
+}
+
+template <bool kRelu>
+void forward_planes(const Window& window, const TensorView& x, const TensorView& w,
+                    const TensorView& y) {
+  const Shape& shape = x.spec.shape;
+#pragma omp parallel for collapse(2)
+  for (std::int64_t n = 0; n < shape[0]; ++n)
+    for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
+      const float* weights = w.as<float>() + block * window.h.kernel * window.w.kernel * kLanes;
+      float* to = plane<float>(y, n, block);
+      slide_plane<kRelu>(
+          window, plane<float>(x, n, block),
+          [weights, columns = window.w.kernel](std::int64_t kh, std::int64_t kw) {
+            return load_cell(weights, kh * columns + kw);
+          },
+          [to](std::int64_t cell, __m256 sum) { store_cell(to, cell, sum); });
+    }
+}
+
+// What a stride-1 window over x looks like from the other side: dx is dy slid over by the flipped
+// window.
+Slide flipped(const Slide& s) {
+  return {.in = s.out,
+          .out = s.in,
+          .kernel = s.kernel,
+          .stride = 1,
+          .dilation = s.dilation,
+          .before = (s.kernel - 1) * s.dilation - s.before};
+}
+
+// Strided and dilated at once: rare, so each cell looks for its windows one by one.
+template <class Tap, class Put>
+void gather_any(const Window& window, const float* dy, Tap tap, Put put) {
+  const Slide &h = window.h, &w = window.w;
+  const auto window_at = [](const Slide& s, std::int64_t i, std::int64_t k) -> std::int64_t {
+    const std::int64_t start = i + s.before - k * s.dilation;
+    return start >= 0 && start % s.stride == 0 && start / s.stride < s.out ? start / s.stride : -1;
+  };
+  for (std::int64_t ih = 0; ih < h.in; ++ih)
+    for (std::int64_t iw = 0; iw < w.in; ++iw) {
+      __m256 sum = _mm256_setzero_ps();
+      for (std::int64_t kh = 0; kh < h.kernel; ++kh) {
+        const std::int64_t oh = window_at(h, ih, kh);
+        if (oh < 0) continue;
+        for (std::int64_t kw = 0; kw < w.kernel; ++kw) {
+          const std::int64_t ow = window_at(w, iw, kw);
+          if (ow >= 0) sum = _mm256_fmadd_ps(load_cell(dy, oh * w.out + ow), tap(kh, kw), sum);
+        }
+      }
+      put(ih * w.in + iw, sum);
+    }
+}
+
+void mask_plane(const float* x, float* dx, std::int64_t cells) {
+  for (std::int64_t i = 0; i < cells; ++i) {
+    const __m256 positive = _mm256_cmp_ps(load_cell(x, i), _mm256_setzero_ps(), _CMP_GT_OQ);
+    store_cell(dx, i, _mm256_and_ps(load_cell(dx, i), positive));
+  }
+}
+
+// The plane of dx for one channel block. `x` is null where the input was not rectified.
+void grad_input_plane(const Window& window, const float* dy, const float* weights, const float* x,
+                      float* dx) {
+  const Slide &h = window.h, &w = window.w;
+  const auto tap = [weights, columns = w.kernel](std::int64_t kh, std::int64_t kw) {
+    return load_cell(weights, kh * columns + kw);
+  };
+  const auto put = [dx](std::int64_t cell, __m256 sum) { store_cell(dx, cell, sum); };
+  if (h.stride == 1 && w.stride == 1) {
+    const auto turned = [weights, last = h.kernel * w.kernel - 1, columns = w.kernel](
+                            std::int64_t kh, std::int64_t kw) {
+      return load_cell(weights, last - kh * columns - kw);
+    };
+    const Window back = {flipped(h), flipped(w)};
+    if (x == nullptr)
+      slide_plane<false>(back, dy, turned, put);
+    else
+      slide_plane<false>(back, dy, turned, [dx, x](std::int64_t cell, __m256 sum) {
+        const __m256 positive = _mm256_cmp_ps(load_cell(x, cell), _mm256_setzero_ps(), _CMP_GT_OQ);
+        store_cell(dx, cell, _mm256_and_ps(sum, positive));
+      });
+    return;
+  }
+  if (h.dilation == 1 && w.dilation == 1) {
+    const auto term = [&](std::int64_t oh, std::int64_t ow, std::int64_t kh, std::int64_t kw) {
+      return _mm256_mul_ps(load_cell(dy, oh * w.out + ow), tap(kh, kw));
+    };
+    gather_plane(window, {0, w.out}, dx, term, term);
+  } else {
+    gather_any(window, dy, tap, put);
+  }
+  if (x != nullptr) mask_plane(x, dx, h.in * w.in);
+}
+
+// Sums of one tap, kept in f64 between runs of rows.
+struct TapSum {
+  __m256d low = _mm256_setzero_pd();
+  __m256d high = _mm256_setzero_pd();
+
+  void add(__m256 value) {
+    low = _mm256_add_pd(low, _mm256_cvtps_pd(_mm256_castps256_ps128(value)));
+    high = _mm256_add_pd(high, _mm256_cvtps_pd(_mm256_extractf128_ps(value, 1)));
+  }
+  __m256 rounded() const { return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low)); }
+};
+
+// Rows summed in f32 before they join an f64 total: enough to hide the conversion, and whole tiles.
+std::int64_t rows_in_a_run(const Slide& w) { return 3 + 192 / w.out / 3 * 3; }
+
+// One tap over the rows [first, last) of a plane.
+template <bool kRelu>
+__m256 tap_over_rows(const Window& window, const float* x, const float* dy, std::int64_t kh,
+                     std::int64_t kw, Range rows) {
+  const Slide &h = window.h, &w = window.w;
+  const Range columns = w.outputs(kw);
+  __m256 sum[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+  for (std::int64_t oh = rows.first; oh < rows.last; ++oh) {
+    if (!h.has(h.at(oh, kh))) continue;
+    const float* from = x + h.at(oh, kh) * w.in * kLanes;
+    const float* grad = dy + oh * w.out * kLanes;
+    for (std::int64_t ow = columns.first; ow < columns.last; ++ow)
+      sum[ow % 2] =
+          _mm256_fmadd_ps(load_input<kRelu>(from, w.at(ow, kw)), load_cell(grad, ow), sum[ow % 2]);
+  }
+  return _mm256_add_ps(sum[0], sum[1]);
+}
+
+template <bool kRelu>
+void grad_kernel_any(const Window& window, const TensorView& x, const TensorView& dy,
+                     std::int64_t block, float* dw) {
+  const Slide &h = window.h, &w = window.w;
+  const std::int64_t run = rows_in_a_run(w);
+  for (std::int64_t kh = 0; kh < h.kernel; ++kh)
+    for (std::int64_t kw = 0; kw < w.kernel; ++kw) {
+      TapSum total;
+      for (std::int64_t n = 0; n < dy.spec.shape[0]; ++n)
+        for (std::int64_t oh = 0; oh < h.out; oh += run)
+          total.add(tap_over_rows<kRelu>(window, plane<float>(x, n, block),
+                                         plane<float>(dy, n, block), kh, kw,
+                                         {oh, std::min(oh + run, h.out)}));
+      store_cell(dw, kh * w.kernel + kw, total.rounded());
+    }
+}
+
+// All nine taps at once, so that x and dy are read once.
+template <bool kRelu>
+void grad_kernel_three(const Window& window, const TensorView& x, const TensorView& dy,
+                       std::int64_t block, float* dw) {
+  const Slide &h = window.h, &w = window.w;
+  const std::int64_t run = rows_in_a_run(w);
+  TapSum total[9];
+  for (std::int64_t n = 0; n < dy.spec.shape[0]; ++n) {
+    const float* from = plane<float>(x, n, block);
+    const float* grad = plane<float>(dy, n, block);
+    for (std::int64_t start = 0; start < h.out; start += run) {
+      __m256 sum[9] = {};
+      for_each_stretch(window, {start, std::min(start + run, h.out)},
+                       [&]<class Size>(Size, const Stretch& stretch) {
+                         add_stretch<kRelu, Size>(from, grad, stretch, sum);
+                       });
+      for (int t = 0; t < 9; ++t) total[t].add(sum[t]);
+    }
+  }
+  for (int t = 0; t < 9; ++t) store_cell(dw, t, total[t].rounded());
+}
+
+}  // namespace
+
+void depthwise(const Attrs& attrs, const Args& args) noexcept {
+  const TensorView &x = args.in[0], &w = args.in[1], &y = args.out[0];
+  const Window window = window_of(attrs, x.spec.shape, w.spec.shape, y.spec.shape);
+  if (rectifies(attrs))
+    forward_planes<true>(window, x, w, y);
+  else
+    forward_planes<false>(window, x, w, y);
+}
+
+void depthwise_grad_input(const Attrs& attrs, const Args& args) noexcept {
+  const TensorView &dy = args.in[0], &w = args.in[1], &dx = args.out[0];
+  const Shape& shape = dx.spec.shape;
+  const Window window = window_of(attrs, shape, w.spec.shape, dy.spec.shape);
+  const bool masked = args.in.size() > 2;
+#pragma omp parallel for collapse(2)
+  for (std::int64_t n = 0; n < shape[0]; ++n)
+    for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block)
+      grad_input_plane(window, plane<float>(dy, n, block),
+                       w.as<float>() + block * window.h.kernel * window.w.kernel * kLanes,
+                       masked ? plane<float>(args.in[2], n, block) : nullptr,
+                       plane<float>(dx, n, block));
+}
+
+void depthwise_grad_kernel(const Attrs& attrs, const Args& args) noexcept {
+  const TensorView &x = args.in[0], &dy = args.in[1], &dw = args.out[0];
+  const Shape& shape = x.spec.shape;
+  const Window window = window_of(attrs, shape, dw.spec.shape, dy.spec.shape);
+  const std::int64_t taps = window.h.kernel * window.w.kernel;
+  const bool three = window.h.kernel == 3 && window.w.kernel == 3;
+  const auto pass = rectifies(attrs) ? (three ? grad_kernel_three<true> : grad_kernel_any<true>)
+                                     : (three ? grad_kernel_three<false> : grad_kernel_any<false>);
+#pragma omp parallel for
+  for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block)
+    pass(window, x, dy, block, dw.as<float>() + block * taps * kLanes);
+}
+
+}  // namespace plimsoll::kernels

@@ -1,0 +1,308 @@
+#include "kernels/onednn/convolution.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "kernels/onednn/primitive.h"
+#include "kernels/subsample.h"
+#include "kernels/transpose.h"
+
+namespace plimsoll::kernels::onednn {
+namespace {
+
+enum class Pass { forward, grad_input, grad_kernel };
+
+// Scratch for the cells that a strided 1x1 sees. Small enough to stay in the caches between the
+// copy and the convolution; the sums of grad_kernel would suffer from many small parts.
+constexpr std::int64_t kSeenBytes = std::int64_t{8} << 20;
+constexpr std::int64_t kSeenBytesSummed = std::int64_t{32} << 20;
+
+// oneDNN is slow at these unless the image's size is a multiple of the stride.
+bool is_strided_point(const ConvolutionShape& s) {
+  const Slide &h = s.window.h, &w = s.window.w;
+  return h.kernel == 1 && w.kernel == 1 && (h.stride > 1 || w.stride > 1) && !s.plain_input &&
+         h.before == 0 && w.before == 0 && h.out == (h.in - 1) / h.stride + 1 &&
+         w.out == (w.in - 1) / w.stride + 1;
+}
+
+// The dense convolution over the cells that a strided 1x1 sees.
+ConvolutionShape over_seen_cells(ConvolutionShape s) {
+  s.window.h = {.in = s.window.h.out, .out = s.window.h.out};
+  s.window.w = {.in = s.window.w.out, .out = s.window.w.out};
+  return s;
+}
+
+Grid grid_of(const ConvolutionShape& s, std::int64_t images) {
+  return {.planes = images * s.channels / kLanes,
+          .height = s.window.h.in,
+          .width = s.window.w.in,
+          .stride_h = s.window.h.stride,
+          .stride_w = s.window.w.stride};
+}
+
+// Padding behind the image that windows really touch; negative where cells at the end are not read.
+std::int64_t padding_after(const Slide& s) {
+  return (s.out - 1) * s.stride + (s.kernel - 1) * s.dilation + 1 - s.in - s.before;
+}
+
+Descriptor describe_pass(const ConvolutionShape& s, Pass pass, std::int64_t images) {
+  const Slide &h = s.window.h, &w = s.window.w;
+  const auto x =
+      describe({images, s.channels, h.in, w.in}, s.plain_input ? dnnl_nchw : dnnl_nChw8c);
+  const auto y = describe({images, s.filters, h.out, w.out}, dnnl_nChw8c);
+  const auto weights = [&](dnnl_format_tag_t single, dnnl_format_tag_t grouped) {
+    if (s.groups == 1) return describe({s.filters, s.channels, h.kernel, w.kernel}, single);
+    return describe({s.groups, s.filters / s.groups, s.channels / s.groups, h.kernel, w.kernel},
+                    grouped);
+  };
+  const auto kernel =
+      s.plain_input ? weights(dnnl_Ohwi8o, dnnl_gOhwi8o) : weights(dnnl_OIhw8i8o, dnnl_gOIhw8i8o);
+  const auto bias = describe({s.filters}, dnnl_x);
+  const dnnl_dims_t strides = {h.stride, w.stride};
+  const dnnl_dims_t dilates = {h.dilation - 1, w.dilation - 1};
+  const dnnl_dims_t before = {h.before, w.before};
+  const dnnl_dims_t after = {padding_after(h), padding_after(w)};
+
+  dnnl_convolution_desc_t op;
+  if (dnnl_dilated_convolution_forward_desc_init(
+          &op, dnnl_forward_training, dnnl_convolution_direct, &x, &kernel,
+          s.bias > 0 ? &bias : nullptr, &y, strides, dilates, before, after) != dnnl_success)
+    return nullptr;
+  Descriptor forward = make_descriptor(&op);
+  if (pass == Pass::forward || forward == nullptr) return forward;
+
+  dnnl_status_t status = dnnl_success;
+  if (pass == Pass::grad_input) {
+    const auto turned = weights(dnnl_OIhw8o8i, dnnl_gOIhw8o8i);
+    status = dnnl_dilated_convolution_backward_data_desc_init(
+        &op, dnnl_convolution_direct, &x, &turned, &y, strides, dilates, before, after);
+  } else {
+    status = dnnl_dilated_convolution_backward_weights_desc_init(
+        &op, dnnl_convolution_direct, &x, &kernel, nullptr, &y, strides, dilates, before, after);
+  }
+  return status == dnnl_success ? make_descriptor(&op, forward.get()) : nullptr;
+}
+
+std::unique_ptr<Primitive> make_primitive(const ConvolutionShape& s, Pass pass,
+                                          std::int64_t images) {
+  Descriptor descriptor = describe_pass(s, pass, images);
+  if (descriptor == nullptr || !is_jit(descriptor.get())) return nullptr;
+  switch (pass) {
+    case Pass::forward:
+      if (s.bias > 0)
+        return std::make_unique<Primitive>(
+            std::move(descriptor), std::initializer_list<int>{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS,
+                                                              DNNL_ARG_DST, DNNL_ARG_BIAS});
+      return std::make_unique<Primitive>(
+          std::move(descriptor),
+          std::initializer_list<int>{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST});
+    case Pass::grad_input:
+      return std::make_unique<Primitive>(
+          std::move(descriptor),
+          std::initializer_list<int>{DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC});
+    case Pass::grad_kernel:
+      return std::make_unique<Primitive>(
+          std::move(descriptor),
+          std::initializer_list<int>{DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS});
+  }
+  return nullptr;
+}
+
+// Scratch laid out piece by piece, each piece on its own cache line.
+class Pieces {
+ public:
+  std::int64_t add(std::int64_t bytes) {
+    const std::int64_t at = bytes_;
+    bytes_ = round_up(bytes_ + bytes, 64);
+    return at;
+  }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::int64_t bytes_ = 0;
+};
+
+// A convolution whose batch is worked off in equal parts, the last one perhaps smaller. What
+// differs from pass to pass is how one part is run.
+class PartsJob : public Job {
+ public:
+  std::int64_t scratch() const override { return pieces_.bytes(); }
+
+  void make_ready() override {
+    whole_->make_ready();
+    if (rest_ != nullptr) rest_->make_ready();
+  }
+
+  // False: oneDNN has no fast code for this.
+  bool prepare(Pass pass, std::int64_t most_bytes) {
+    const ConvolutionShape shape = strided_point_ ? over_seen_cells(shape_) : shape_;
+    const std::int64_t images = shape_.images;
+    const std::int64_t largest = 4 * std::max(shape_.input_image(), shape_.output_image());
+    std::int64_t most = most_bytes / largest;
+    if (most == 0 || 4 * shape_.weights() > kMostBytes) return false;
+    if (strided_point_) {
+      const std::int64_t bound = pass == Pass::grad_kernel ? kSeenBytesSummed : kSeenBytes;
+      most = std::clamp(bound / (4 * shape.input_image()), std::int64_t{1}, most);
+    }
+    const std::int64_t parts = (images + most - 1) / most;
+    part_ = (images + parts - 1) / parts;
+
+    whole_ = make_primitive(shape, pass, part_);
+    if (whole_ == nullptr) return false;
+    if (images % part_ != 0) {
+      rest_ = make_primitive(shape, pass, images % part_);
+      if (rest_ == nullptr) return false;
+    }
+    if (strided_point_) seen_ = pieces_.add(4 * part_ * shape.input_image());
+    inner_ = pieces_.add(std::max(whole_->scratch(), rest_ != nullptr ? rest_->scratch() : 0));
+    return true;
+  }
+
+ protected:
+  explicit PartsJob(const ConvolutionShape& shape)
+      : shape_(shape), strided_point_(is_strided_point(shape)) {}
+
+  // body(primitive, first image, images) for each part, in order.
+  template <class Body>
+  void for_each_part(Body body) noexcept {
+    for (std::int64_t first = 0; first < shape_.images; first += part_) {
+      const std::int64_t images = std::min(part_, shape_.images - first);
+      body(images == part_ ? *whole_ : *rest_, first, images);
+    }
+  }
+
+  // The part of x that the primitive reads: x itself, or the cells seen, copied to scratch.
+  float* input_of(const Args& args, float* x, std::int64_t first,
+                  std::int64_t images) const noexcept {
+    float* part = x + first * shape_.input_image();
+    if (!strided_point_) return part;
+    subsample(grid_of(shape_, images), part, seen(args));
+    return seen(args);
+  }
+
+  float* seen(const Args& args) const { return reinterpret_cast<float*>(args.scratch + seen_); }
+  std::byte* inner(const Args& args) const { return args.scratch + inner_; }
+
+  ConvolutionShape shape_;
+  bool strided_point_;
+  std::int64_t part_ = 0;
+  std::unique_ptr<Primitive> whole_, rest_;
+  Pieces pieces_;
+  std::int64_t seen_ = 0, inner_ = 0;
+};
+
+class ForwardJob final : public PartsJob {
+ public:
+  explicit ForwardJob(const ConvolutionShape& shape) : PartsJob(shape) {
+    if (shape.bias % kLanes != 0) bias_ = pieces_.add(4 * shape.filters);
+  }
+
+  void run(const Args& args) noexcept override {
+    float* x = args.in[0].as<float>();
+    float* y = args.out[0].as<float>();
+    float* bias = shape_.bias > 0 ? args.in[2].as<float>() : nullptr;
+    if (bias_) {  // the vector is not padded, what oneDNN reads must be
+      float* padded = reinterpret_cast<float*>(args.scratch + *bias_);
+      std::fill(std::copy_n(bias, shape_.bias, padded), padded + shape_.filters, 0.0f);
+      bias = padded;
+    }
+    for_each_part([&](Primitive& primitive, std::int64_t first, std::int64_t images) {
+      void* from = input_of(args, x, first, images);
+      void* to = y + first * shape_.output_image();
+      if (bias != nullptr)
+        primitive.run({from, args.in[1].data, to, bias}, inner(args));
+      else
+        primitive.run({from, args.in[1].data, to}, inner(args));
+    });
+  }
+
+ private:
+  std::optional<std::int64_t> bias_;
+};
+
+class GradInputJob final : public PartsJob {
+ public:
+  explicit GradInputJob(const ConvolutionShape& shape) : PartsJob(shape) {
+    turned_ = pieces_.add(4 * shape.weights());
+  }
+
+  void run(const Args& args) noexcept override {
+    float* dy = args.in[0].as<float>();
+    float* dx = args.out[0].as<float>();
+    float* turned = reinterpret_cast<float*>(args.scratch + turned_);
+    transpose_blocks(shape_.weights() / (kLanes * kLanes), args.in[1].as<float>(), turned);
+    for_each_part([&](Primitive& primitive, std::int64_t first, std::int64_t images) {
+      float* part = dx + first * shape_.input_image();
+      primitive.run({dy + first * shape_.output_image(), turned, strided_point_ ? seen(args) : part},
+                    inner(args));
+      if (strided_point_) scatter(grid_of(shape_, images), seen(args), part);
+    });
+  }
+
+ private:
+  std::int64_t turned_ = 0;
+};
+
+class GradKernelJob final : public PartsJob {
+ public:
+  explicit GradKernelJob(const ConvolutionShape& shape) : PartsJob(shape) {}
+
+  std::int64_t scratch() const override {
+    return PartsJob::scratch() +
+           (part_ < shape_.images ? round_up(4 * shape_.weights(), 64) : 0);
+  }
+
+  void run(const Args& args) noexcept override {
+    float* x = args.in[0].as<float>();
+    float* dy = args.in[1].as<float>();
+    float* dw = args.out[0].as<float>();
+    float* addend = reinterpret_cast<float*>(args.scratch + PartsJob::scratch());
+    for_each_part([&](Primitive& primitive, std::int64_t first, std::int64_t images) {
+      primitive.run({input_of(args, x, first, images), dy + first * shape_.output_image(),
+                     first == 0 ? dw : addend},
+                    inner(args));
+      if (first == 0) return;
+      const std::int64_t count = shape_.weights();
+#pragma omp parallel for simd
+      for (std::int64_t i = 0; i < count; ++i) dw[i] += addend[i];
+    });
+  }
+};
+
+template <class PassJob>
+std::unique_ptr<Job> make_job(const ConvolutionShape& shape, Pass pass, std::int64_t most_bytes) {
+  auto job = std::make_unique<PassJob>(shape);
+  if (!job->prepare(pass, most_bytes)) return nullptr;
+  return job;
+}
+
+}  // namespace
+
+std::unique_ptr<Job> make_forward(const ConvolutionShape& shape, std::int64_t most_bytes) {
+  return make_job<ForwardJob>(shape, Pass::forward, most_bytes);
+}
+
+std::unique_ptr<Job> make_grad_input(const ConvolutionShape& shape, std::int64_t most_bytes) {
+  return make_job<GradInputJob>(shape, Pass::grad_input, most_bytes);
+}
+
+std::unique_ptr<Job> make_grad_kernel(const ConvolutionShape& shape, std::int64_t most_bytes) {
+  return make_job<GradKernelJob>(shape, Pass::grad_kernel, most_bytes);
+}
+
+std::unique_ptr<Job> prepare_forward(const Call& call) {
+  const auto shape = read_forward(call);
+  return shape ? make_forward(*shape) : nullptr;
+}
+
+std::unique_ptr<Job> prepare_grad_input(const Call& call) {
+  const auto shape = read_grad_input(call);
+  return shape ? make_grad_input(*shape) : nullptr;
+}
+
+std::unique_ptr<Job> prepare_grad_kernel(const Call& call) {
+  const auto shape = read_grad_kernel(call);
+  return shape ? make_grad_kernel(*shape) : nullptr;
+}
+
+}  // namespace plimsoll::kernels::onednn

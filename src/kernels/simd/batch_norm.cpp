@@ -1,0 +1,298 @@
+#include "kernels/batch_norm.h"
+
+#include <cmath>
+
+#include "kernels/plane.h"
+#include "kernels/simd/vec8.h"
+
+namespace plimsoll::kernels {
+namespace {
+
+enum class Clamp { none, relu, relu6 };
+
+Clamp clamp_of(const Attrs& attrs) {
+  const std::string& word = attrs.word("activation");
+  return word == "relu" ? Clamp::relu : word == "relu6" ? Clamp::relu6 : Clamp::none;
+}
+
+template <Clamp clamp>
+Vec8 clamped(Vec8 v) {
+  if constexpr (clamp != Clamp::none) v = _mm256_max_ps(v, zero8());
+  if constexpr (clamp == Clamp::relu6) v = _mm256_min_ps(v, splat8(6.0F));
+  return v;
+}
+
+// All bits set where the clamp passes gradient, judged by the value before it (or after: the same).
+template <Clamp clamp>
+Vec8 passes(Vec8 v) {
+  Vec8 mask = _mm256_cmp_ps(v, zero8(), _CMP_GT_OQ);
+  if constexpr (clamp == Clamp::relu6)
+    mask = _mm256_and_ps(mask, _mm256_cmp_ps(v, splat8(6.0F), _CMP_LT_OQ));
+  return mask;
+}
+
+// Calls body.template operator()<clamp>() for the runtime value.
+template <class Body>
+void with_clamp(Clamp clamp, Body body) {
+  switch (clamp) {
+    case Clamp::none: body.template operator()<Clamp::none>(); break;
+    case Clamp::relu: body.template operator()<Clamp::relu>(); break;
+    case Clamp::relu6: body.template operator()<Clamp::relu6>(); break;
+  }
+}
+
+// Per-channel numbers of one block; lanes beyond the channels are such that zeros stay zeros.
+struct Channels {
+  Vec8 mean, inverse, scale, shift;  // scale = gamma / sqrt(var + eps), shift = beta - mean * scale
+};
+
+struct Parameters {
+  const float* mean;
+  const float* variance;
+  const float* gamma;  // null: 1
+  const float* beta;   // null: 0
+  float epsilon;
+  std::int64_t channels;
+
+  Channels block(std::int64_t cb) const {
+    const std::int64_t at = cb * kLanes;
+    const std::int64_t lanes = channels - at;
+    const Vec8 inside = lane_mask8(lanes);
+    Channels c;
+    c.mean = load_part8(mean + at, lanes);
+    const Vec8 sum = _mm256_add_ps(load_part8(variance + at, lanes), splat8(epsilon));
+    c.inverse = _mm256_and_ps(inside, _mm256_div_ps(splat8(1.0F), _mm256_sqrt_ps(sum)));
+    c.scale = gamma ? _mm256_mul_ps(load_part8(gamma + at, lanes), c.inverse) : c.inverse;
+    const Vec8 start = beta ? load_part8(beta + at, lanes) : zero8();
+    c.shift = _mm256_fnmadd_ps(c.mean, c.scale, start);
+    return c;
+  }
+};
+
+// Reads the parameters that start at args.in[first]; `next` is the operand behind them.
+Parameters parameters_of(const Attrs& attrs, const Args& args, std::size_t first,
+                         std::size_t* next) {
+  Parameters p{};
+  p.channels = args.in[first].spec.shape[0];
+  p.mean = args.in[first++].as<float>();
+  p.variance = args.in[first++].as<float>();
+  if (attrs.flag("scale")) p.gamma = args.in[first++].as<float>();
+  if (attrs.flag("center")) p.beta = args.in[first++].as<float>();
+  p.epsilon = static_cast<float>(attrs.real("epsilon"));
+  *next = first;
+  return p;
+}
+
+// f32 sums of at most this many pixels are added up in f64.
+constexpr std::int64_t kChunk = 256;
+
+}  // namespace
+
+void bn_stats(const Attrs&, const Args& args) noexcept {
+  const TensorView& y = args.in[0];
+  const std::int64_t images = y.spec.shape[0];
+  const std::int64_t channels = y.spec.shape[1];
+  const std::int64_t pixels = y.spec.shape[2] * y.spec.shape[3];
+  float* mean = args.out[0].as<float>();
+  float* variance = args.out[1].as<float>();
+#pragma omp parallel for schedule(static)
+  for (std::int64_t cb = 0; cb < blocks_of(channels); ++cb) {
+    // Sums are taken around the first pixel: with a mean far from zero their difference keeps its
+    // digits.
+    const Vec8 pivot = load8(plane<float>(y, 0, cb));
+    Sum8 sum, squares;
+    for (std::int64_t n = 0; n < images; ++n) {
+      const float* p = plane<float>(y, n, cb);
+      for (std::int64_t begin = 0; begin < pixels; begin += kChunk) {
+        const std::int64_t end = begin + kChunk < pixels ? begin + kChunk : pixels;
+        Vec8 s0 = zero8(), s1 = zero8(), q0 = zero8(), q1 = zero8();
+        std::int64_t i = begin;
+        for (; i + 2 <= end; i += 2) {
+          const Vec8 a = _mm256_sub_ps(load8(p + i * kLanes), pivot);
+          const Vec8 b = _mm256_sub_ps(load8(p + (i + 1) * kLanes), pivot);
+          s0 = _mm256_add_ps(s0, a);
+          s1 = _mm256_add_ps(s1, b);
+          q0 = fma8(a, a, q0);
+          q1 = fma8(b, b, q1);
+        }
+        if (i < end) {
+          const Vec8 a = _mm256_sub_ps(load8(p + i * kLanes), pivot);
+          s0 = _mm256_add_ps(s0, a);
+          q0 = fma8(a, a, q0);
+        }
+        sum.add(_mm256_add_ps(s0, s1));
+        squares.add(_mm256_add_ps(q0, q1));
+      }
+    }
+    double s[kLanes], q[kLanes];
+    float centre[kLanes];
+    sum.store(s);
+    squares.store(q);
+    store8(centre, pivot);
+    const auto count = static_cast<double>(images * pixels);
+    for (std::int64_t lane = 0; lane < kLanes && cb * kLanes + lane < channels; ++lane) {
+      const double shift = s[lane] / count;
+      const double spread = q[lane] / count - shift * shift;
+      mean[cb * kLanes + lane] = static_cast<float>(centre[lane] + shift);
+      variance[cb * kLanes + lane] = static_cast<float>(spread > 0 ? spread : 0);
+    }
+  }
+}
+
+void bn_apply(const Attrs& attrs, const Args& args) noexcept {
+  const TensorView &y = args.in[0], &z = args.out[0];
+  std::size_t next = 0;
+  const Parameters parameters = parameters_of(attrs, args, 1, &next);
+  const TensorView* residual = attrs.flag("residual") ? &args.in[next] : nullptr;
+  const std::int64_t images = y.spec.shape[0];
+  const std::int64_t blocks = blocks_of(y.spec.shape[1]);
+  const std::int64_t pixels = y.spec.shape[2] * y.spec.shape[3];
+  with_clamp(clamp_of(attrs), [&]<Clamp clamp>() {
+#pragma omp parallel for collapse(2) schedule(static)
+    for (std::int64_t n = 0; n < images; ++n) {
+      for (std::int64_t cb = 0; cb < blocks; ++cb) {
+        const Channels c = parameters.block(cb);
+        const float* from = plane<float>(y, n, cb);
+        float* to = plane<float>(z, n, cb);
+        if (residual != nullptr) {
+          const float* extra = plane<float>(*residual, n, cb);
+          for (std::int64_t i = 0; i < pixels * kLanes; i += kLanes)
+            store8(to + i, clamped<clamp>(_mm256_add_ps(fma8(load8(from + i), c.scale, c.shift),
+                                                        load8(extra + i))));
+        } else {
+          for (std::int64_t i = 0; i < pixels * kLanes; i += kLanes)
+            store8(to + i, clamped<clamp>(fma8(load8(from + i), c.scale, c.shift)));
+        }
+      }
+    }
+  });
+}
+
+namespace {
+
+// Everything bn_grad reads and writes, as one block of channels sees it.
+struct GradPlanes {
+  static constexpr std::size_t kMostTerms = 2;
+  const TensorView* dz[kMostTerms];
+  std::size_t terms;
+  const TensorView* y;
+  const TensorView* z;  // null: the clamp is judged by the value re-made from y
+  const TensorView* dy;
+  const TensorView* dresidual;  // null: not wanted
+  std::int64_t images, pixels;
+};
+
+// The gradient that arrives before the clamp, for one pixel.
+template <Clamp clamp, std::size_t terms, bool from_z>
+Vec8 arriving(const float* const* dz, const float* y, const float* z, std::int64_t i,
+              const Channels& c) {
+  Vec8 g = load8(dz[0] + i);
+  for (std::size_t t = 1; t < terms; ++t) g = _mm256_add_ps(g, load8(dz[t] + i));
+  if constexpr (clamp != Clamp::none) {
+    const Vec8 judged = from_z ? load8(z + i) : fma8(load8(y + i), c.scale, c.shift);
+    g = _mm256_and_ps(g, passes<clamp>(judged));
+  }
+  return g;
+}
+
+template <Clamp clamp, std::size_t terms, bool from_z>
+void grad_block(const GradPlanes& planes, const Channels& c, std::int64_t cb, std::int64_t lanes,
+                bool training, float* dgamma, float* dbeta) {
+  const float* dz[GradPlanes::kMostTerms] = {};
+  const auto settle = [&](std::int64_t n) {
+    for (std::size_t t = 0; t < terms; ++t) dz[t] = plane<float>(*planes.dz[t], n, cb);
+  };
+  const std::int64_t floats = planes.pixels * kLanes;
+  Sum8 sum, product;
+  for (std::int64_t n = 0; n < planes.images; ++n) {
+    settle(n);
+    const float* y = plane<float>(*planes.y, n, cb);
+    const float* z = from_z ? plane<float>(*planes.z, n, cb) : nullptr;
+    for (std::int64_t begin = 0; begin < floats; begin += kChunk * kLanes) {
+      const std::int64_t end = begin + kChunk * kLanes < floats ? begin + kChunk * kLanes : floats;
+      Vec8 s = zero8(), p = zero8();
+      for (std::int64_t i = begin; i < end; i += kLanes) {
+        const Vec8 g = arriving<clamp, terms, from_z>(dz, y, z, i, c);
+        s = _mm256_add_ps(s, g);
+        p = fma8(g, _mm256_sub_ps(load8(y + i), c.mean), p);
+      }
+      sum.add(s);
+      product.add(p);
+    }
+  }
+  double total[kLanes], along[kLanes];
+  float inverse[kLanes], bias[kLanes], slope[kLanes];
+  sum.store(total);
+  product.store(along);
+  store8(inverse, c.inverse);
+  const double count = static_cast<double>(planes.images * planes.pixels);
+  for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+    const double scaled = along[lane] * inverse[lane];  // sum of g * xhat
+    if (lane < lanes && dgamma != nullptr) dgamma[lane] = static_cast<float>(scaled);
+    if (lane < lanes && dbeta != nullptr) dbeta[lane] = static_cast<float>(total[lane]);
+    bias[lane] = training ? static_cast<float>(total[lane] / count) : 0.0F;
+    slope[lane] = training ? static_cast<float>(scaled / count * inverse[lane]) : 0.0F;
+  }
+  // dy = scale * (g - mean(g) - (y - mean) * inverse * mean(g * xhat))
+  const Vec8 b = load8(bias), k = load8(slope);
+  for (std::int64_t n = 0; n < planes.images; ++n) {
+    settle(n);
+    const float* y = plane<float>(*planes.y, n, cb);
+    const float* z = from_z ? plane<float>(*planes.z, n, cb) : nullptr;
+    float* dy = plane<float>(*planes.dy, n, cb);
+    float* dr = planes.dresidual ? plane<float>(*planes.dresidual, n, cb) : nullptr;
+    for (std::int64_t i = 0; i < floats; i += kLanes) {
+      const Vec8 g = arriving<clamp, terms, from_z>(dz, y, z, i, c);
+      const Vec8 centred = _mm256_sub_ps(load8(y + i), c.mean);
+      const Vec8 rest = _mm256_fnmadd_ps(centred, k, _mm256_sub_ps(g, b));
+      if (dr != nullptr) store8(dr + i, g);
+      store8(dy + i, _mm256_mul_ps(rest, c.scale));
+    }
+  }
+}
+
+template <Clamp clamp, bool from_z>
+void grad_block(const GradPlanes& planes, const Channels& c, std::int64_t cb, std::int64_t lanes,
+                bool training, float* dgamma, float* dbeta) {
+  if (planes.terms == 2)
+    grad_block<clamp, 2, from_z>(planes, c, cb, lanes, training, dgamma, dbeta);
+  else
+    grad_block<clamp, 1, from_z>(planes, c, cb, lanes, training, dgamma, dbeta);
+}
+
+}  // namespace
+
+void bn_grad(const Attrs& attrs, const Args& args) noexcept {
+  GradPlanes planes{};
+  planes.terms = static_cast<std::size_t>(attrs.integer("terms"));
+  for (std::size_t t = 0; t < planes.terms; ++t) planes.dz[t] = &args.in[t];
+  planes.y = &args.in[planes.terms];
+  std::size_t next = 0;
+  const Parameters parameters = parameters_of(attrs, args, planes.terms + 1, &next);
+  const bool from_z = attrs.flag("from_z");
+  planes.z = from_z ? &args.in[next] : nullptr;
+  std::size_t out = 0;
+  planes.dy = &args.out[out++];
+  float* dgamma = attrs.flag("scale") ? args.out[out++].as<float>() : nullptr;
+  float* dbeta = attrs.flag("center") ? args.out[out++].as<float>() : nullptr;
+  planes.dresidual = attrs.flag("residual") ? &args.out[out] : nullptr;
+  const Shape& shape = planes.y->spec.shape;
+  planes.images = shape[0];
+  planes.pixels = shape[2] * shape[3];
+  const bool training = attrs.flag("training");
+  with_clamp(clamp_of(attrs), [&]<Clamp clamp>() {
+#pragma omp parallel for schedule(static)
+    for (std::int64_t cb = 0; cb < blocks_of(shape[1]); ++cb) {
+      const Channels c = parameters.block(cb);
+      const std::int64_t lanes = shape[1] - cb * kLanes;
+      float* dg = dgamma ? dgamma + cb * kLanes : nullptr;
+      float* db = dbeta ? dbeta + cb * kLanes : nullptr;
+      if (from_z)
+        grad_block<clamp, true>(planes, c, cb, lanes, training, dg, db);
+      else
+        grad_block<clamp, false>(planes, c, cb, lanes, training, dg, db);
+    }
+  });
+}
+
+}  // namespace plimsoll::kernels

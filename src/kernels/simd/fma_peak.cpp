@@ -1,0 +1,53 @@
+#include "kernels/fma_peak.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include "kernels/simd/vec8.h"
+
+namespace plimsoll::kernels {
+namespace {
+
+constexpr int kChains = 12;  // enough independent sums to hide the latency of two units
+constexpr std::int64_t kRounds = 4'000'000;
+
+// Returns something that depends on every operation, so that none is left out.
+float spin(float seed) {
+  Vec8 sums[kChains];
+  for (int i = 0; i < kChains; ++i) sums[i] = splat8(seed + static_cast<float>(i));
+  const Vec8 a = splat8(0.999999F);
+  const Vec8 b = splat8(1e-6F);
+  for (std::int64_t round = 0; round < kRounds; ++round)
+    for (Vec8& sum : sums) sum = fma8(sum, a, b);
+  Vec8 total = zero8();
+  for (const Vec8& sum : sums) total = _mm256_add_ps(total, sum);
+  return _mm256_cvtss_f32(total);
+}
+
+}  // namespace
+
+double measure_fma_peak_gflops() {
+  double best = 0;
+  float sink = 0;
+  for (int run = 0; run < 5; ++run) {
+    int threads = 1;
+    const auto start = std::chrono::steady_clock::now();
+#pragma omp parallel reduction(+ : sink)
+    {
+#pragma omp single
+      threads = omp_get_num_threads();
+      sink += spin(static_cast<float>(omp_get_thread_num()));
+    }
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double flops = 2.0 * 8 * kChains * static_cast<double>(kRounds) * threads;
+    best = std::max(best, flops / seconds * 1e-9);
+  }
+  // Never true; keeps the loops from being left out.
+  return sink == 0.123456F ? 0 : best;
+}
+
+}  // namespace plimsoll::kernels

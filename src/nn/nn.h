@@ -1,0 +1,157 @@
+// Layers a user writes networks with: typed functions that add nodes to a graph. Names, defaults
+// and meaning are Keras's.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/graph.h"
+#include "nn/layer.h"
+
+namespace plimsoll::nn {
+
+enum class Mode : std::uint8_t {
+  training,   // BatchNorm uses the batch's statistics, dropout drops
+  inference,  // BatchNorm uses the running ones, dropout is the identity
+};
+
+// One number for both directions, or [height, width].
+struct Size2 {
+  std::int64_t h = 1;
+  std::int64_t w = 1;
+  Size2(std::int64_t both) : h(both), w(both) {}  // NOLINT: an implicit conversion is the point
+  Size2(std::int64_t height, std::int64_t width) : h(height), w(width) {}
+};
+
+enum class Padding : std::uint8_t { same, valid };
+
+struct ConvOptions {
+  Size2 stride = 1;
+  Padding padding = Padding::same;
+  Size2 dilation = 1;
+  std::int64_t groups = 1;
+  bool bias = true;
+  std::string activation = {};  // as in Builder::activation; empty: none
+  std::string name = {};
+};
+
+struct BatchNormOptions {
+  double momentum = 0.99;
+  double epsilon = 1e-3;
+  bool scale = true;
+  bool center = true;
+  bool frozen = false;  // uses running statistics even in training
+  std::string name = {};
+};
+
+struct PoolOptions {
+  Size2 stride = 2;
+  Padding padding = Padding::valid;
+  std::string name = {};
+};
+
+// Running statistics of one BatchNorm and the batch's, to be joined at the end of a step.
+struct RunningStatistics {
+  ValueId moving_mean, moving_variance, mean, variance;
+  double momentum;
+};
+
+struct Input {
+  std::int64_t batch = 1;
+  std::int64_t channels = 3;
+  Size2 image = 224;
+  DType dtype = DType::f32;
+};
+
+// Builds the forward graph of one network. Values it returns are tensors of that graph. Layers
+// without a name get Keras's (conv2d, conv2d_1, ...). Throws UsageError naming the layer that
+// cannot be.
+class Builder {
+ public:
+  Builder(const OpTable& ops, const Input& input, Mode mode);
+
+  ValueId image() const { return image_; }
+
+  ValueId conv2d(ValueId x, std::int64_t filters, Size2 kernel, const ConvOptions& options = {});
+  ValueId depthwise_conv2d(ValueId x, Size2 kernel, const ConvOptions& options = {});
+  // Depthwise then 1x1, nothing between; one layer with two kernels.
+  ValueId separable_conv2d(ValueId x, std::int64_t filters, Size2 kernel,
+                           const ConvOptions& options = {});
+  ValueId dense(ValueId x, std::int64_t units, std::string_view name = "",
+                std::string_view activation = "");
+  ValueId batch_norm(ValueId x, const BatchNormOptions& options = {});
+
+  ValueId relu(ValueId x, std::string_view name = "") { return activation(x, "relu", name); }
+  // kind: relu, relu6, leaky_relu (alpha), sigmoid, swish, tanh.
+  ValueId activation(ValueId x, std::string_view kind, std::string_view name = "",
+                     double alpha = 0.3);
+  ValueId softmax(ValueId x, std::string_view name = "");
+  ValueId dropout(ValueId x, double rate, std::string_view name = "");
+
+  ValueId max_pool(ValueId x, Size2 window, const PoolOptions& options = {});
+  ValueId average_pool(ValueId x, Size2 window, const PoolOptions& options = {});
+  ValueId global_average_pool(ValueId x, std::string_view name = "", bool keep_dims = false);
+  ValueId global_max_pool(ValueId x, std::string_view name = "", bool keep_dims = false);
+
+  ValueId add(const Values& terms, std::string_view name = "");
+  ValueId multiply(ValueId x, ValueId factor, std::string_view name = "");
+  // x + branch * factor; Keras's CustomScaleLayer.
+  ValueId scaled_add(ValueId x, ValueId branch, double factor, std::string_view name = "");
+  ValueId concat(const Values& parts, std::string_view name = "");
+  ValueId zero_pad(ValueId x, std::int64_t top, std::int64_t left, std::int64_t bottom,
+                   std::int64_t right, std::string_view name = "");
+  ValueId upsample(ValueId x, Size2 factor, std::string_view name = "");
+  // [N, C, H, W] to [N, H*W*C], in Keras's order (channels fastest).
+  ValueId flatten(ValueId x, std::string_view name = "");
+  // [N, C, 1, 1] to [N, C].
+  ValueId squeeze(ValueId x, std::string_view name = "");
+
+  Graph& graph() { return graph_; }
+  const Graph& graph() const { return graph_; }
+  const Spec& spec(ValueId id) const { return graph_.spec(id); }
+  Mode mode() const { return mode_; }
+  const std::vector<Layer>& layers() const { return layers_; }
+  const std::vector<RunningStatistics>& running_statistics() const { return running_; }
+  // The layer that made `id`.
+  std::size_t layer_of(ValueId id) const;
+
+ private:
+  // Opens a new layer; parameters added until the next one belong to it.
+  std::string begin_layer(std::string_view type, std::string_view base, std::string_view name,
+                          const Values& inputs);
+  ValueId end_layer(ValueId output);
+  ValueId parameter(std::string_view weight, const Spec& spec, const Init& init,
+                    bool trainable = true);
+  ValueId blocked_image(ValueId x);
+  ValueId pool(ValueId x, std::string_view op, std::string_view type, std::string_view base,
+               Size2 window, const PoolOptions& options);
+  ValueId global_pool(ValueId x, std::string_view kind, std::string_view type,
+                      std::string_view base, std::string_view name, bool keep_dims);
+  ValueId depthwise(ValueId x, std::string_view weight, Size2 kernel, const ConvOptions& options,
+                    const std::string& layer);
+  ValueId activated(ValueId x, std::string_view kind, const std::string& layer);
+
+  Graph graph_;
+  Mode mode_;
+  ValueId image_;
+  ValueId sample_;  // position of the batch's first sample in the run; keys randomness
+  std::vector<Layer> layers_;
+  std::vector<RunningStatistics> running_;
+  std::unordered_map<std::int32_t, std::size_t> layer_of_;
+  std::map<std::string, int, std::less<>> name_counts_;
+};
+
+// What a network ends in: class scores before softmax.
+struct Heads {
+  ValueId logits;
+  ValueId auxiliary = kNoValue;  // of a second classifier, in training only
+};
+
+// Keras's rule: [top, left, bottom, right]; with `same`, the odd cell goes to the bottom and right.
+Ints padding_cells(Padding padding, const Spec& x, Size2 kernel, Size2 stride, Size2 dilation);
+
+}  // namespace plimsoll::nn

@@ -1,0 +1,258 @@
+// z = activation(gamma * (y - mean) / sqrt(variance + epsilon) + beta + residual), and its
+// gradient.
+#include <cmath>
+
+#include "kernels/batch_norm.h"
+#include "ops/rules.h"
+
+namespace plimsoll::ops {
+namespace {
+
+std::vector<AttrSchema> schema() {
+  return {{"epsilon", 1e-3, "added to the variance"},
+          {"training", std::int64_t{1},
+           "1: mean and variance are those of y, gradient flows through them"},
+          {"scale", std::int64_t{1}, "1: gamma is given"},
+          {"center", std::int64_t{1}, "1: beta is given"},
+          {"residual", std::int64_t{0}, "1: a tensor is added before the activation"},
+          {"activation", std::string("none"), "none, relu or relu6"}};
+}
+
+// Operands behind the first `terms` gradients and y.
+std::size_t parameter_count(const Attrs& attrs) {
+  return 2 + static_cast<std::size_t>(attrs.flag("scale")) +
+         static_cast<std::size_t>(attrs.flag("center"));
+}
+
+void check_parameters(const Attrs& attrs, std::span<const Spec> in, std::size_t first,
+                      std::int64_t channels) {
+  const std::string& activation = attrs.word("activation");
+  if (activation != "none" && activation != "relu" && activation != "relu6")
+    refuse("activation is '" + activation + "'", "none, relu or relu6 is needed");
+  for (std::size_t i = 0; i < parameter_count(attrs); ++i)
+    check_vector(in[first + i], channels, "a parameter");
+}
+
+Specs infer_apply(const Attrs& attrs, std::span<const Spec> in) {
+  const std::size_t count =
+      1 + parameter_count(attrs) + static_cast<std::size_t>(attrs.flag("residual"));
+  check_count(in, count, count);
+  check_image(in[0]);
+  check_parameters(attrs, in, 1, in[0].shape[1]);
+  if (attrs.flag("residual")) check_same(in[count - 1], in[0], "the residual");
+  return {in[0]};
+}
+
+Specs infer_grad(const Attrs& attrs, std::span<const Spec> in) {
+  if (attrs.integer("terms") < 1 || attrs.integer("terms") > 2)
+    refuse("terms is " + std::to_string(attrs.integer("terms")), "1 or 2 are needed");
+  const auto terms = static_cast<std::size_t>(attrs.integer("terms"));
+  const std::size_t count =
+      terms + 1 + parameter_count(attrs) + static_cast<std::size_t>(attrs.flag("from_z"));
+  check_count(in, count, count);
+  for (std::size_t i = 0; i <= terms; ++i) {
+    check_image(in[i]);
+    check_same(in[i], in[0], "a tensor");
+  }
+  check_parameters(attrs, in, terms + 1, in[0].shape[1]);
+  Specs out{in[0]};
+  const Spec channels = plain({in[0].shape[1]}, in[0].dtype);
+  if (attrs.flag("scale")) out.push_back(channels);
+  if (attrs.flag("center")) out.push_back(channels);
+  if (attrs.flag("residual")) out.push_back(in[0]);
+  return out;
+}
+
+template <class T>
+T clamped(const std::string& activation, T v) {
+  if (activation == "none") return v;
+  if (activation == "relu6" && v > 6) return T(6);
+  return v > 0 ? v : T(0);
+}
+
+template <class T>
+bool passes(const std::string& activation, T v) {
+  return activation == "none" || (v > 0 && (activation != "relu6" || v < 6));
+}
+
+// Parameters of channel c, from the operands that start at `first`.
+template <class T>
+struct Channel {
+  T mean, inverse, gamma, beta;
+  Channel(const Attrs& attrs, const Args& args, std::size_t first, std::int64_t c) {
+    mean = args.in[first].at<T>(c);
+    inverse = 1 / std::sqrt(args.in[first + 1].at<T>(c) + static_cast<T>(attrs.real("epsilon")));
+    std::size_t next = first + 2;
+    gamma = attrs.flag("scale") ? args.in[next++].at<T>(c) : T(1);
+    beta = attrs.flag("center") ? args.in[next].at<T>(c) : T(0);
+  }
+};
+
+template <class Body>
+void over_pixels(const Shape& s, Body body) {
+  for (std::int64_t n = 0; n < s[0]; ++n)
+    for (std::int64_t h = 0; h < s[2]; ++h)
+      for (std::int64_t w = 0; w < s[3]; ++w) body(n, h, w);
+}
+
+void apply_ref(const Attrs& attrs, const Args& args) noexcept {
+  const TensorView &y = args.in[0], &z = args.out[0];
+  const std::string& activation = attrs.word("activation");
+  for_real(y.spec.dtype, [&]<class T>(T) {
+    for (std::int64_t c = 0; c < y.spec.shape[1]; ++c) {
+      const Channel<T> channel(attrs, args, 1, c);
+      over_pixels(y.spec.shape, [&](auto n, auto h, auto w) {
+        T v = channel.gamma * (y.at<T>(n, c, h, w) - channel.mean) * channel.inverse + channel.beta;
+        if (attrs.flag("residual")) v += args.in.back().at<T>(n, c, h, w);
+        z.at<T>(n, c, h, w) = clamped(activation, v);
+      });
+    }
+    for (std::int64_t c = y.spec.shape[1]; c < round_up(y.spec.shape[1], kLanes); ++c)
+      over_pixels(y.spec.shape, [&](auto n, auto h, auto w) { z.at<T>(n, c, h, w) = 0; });
+  });
+}
+
+void grad_ref(const Attrs& attrs, const Args& args) noexcept {
+  const auto terms = static_cast<std::size_t>(attrs.integer("terms"));
+  const TensorView& y = args.in[terms];
+  const Shape& s = y.spec.shape;
+  const std::string& activation = attrs.word("activation");
+  for_real(y.spec.dtype, [&]<class T>(T) {
+    for (std::int64_t c = 0; c < round_up(s[1], kLanes); ++c) {
+      if (c >= s[1]) {
+        over_pixels(s, [&](auto n, auto h, auto w) {
+          args.out[0].at<T>(n, c, h, w) = 0;
+          if (attrs.flag("residual")) args.out.back().at<T>(n, c, h, w) = 0;
+        });
+        continue;
+      }
+      const Channel<T> channel(attrs, args, terms + 1, c);
+      const auto normal = [&](auto n, auto h, auto w) {
+        return (y.at<T>(n, c, h, w) - channel.mean) * channel.inverse;
+      };
+      const auto arriving = [&](auto n, auto h, auto w) {
+        const T judged = attrs.flag("from_z") ? args.in.back().at<T>(n, c, h, w)
+                                              : channel.gamma * normal(n, h, w) + channel.beta;
+        if (!passes(activation, judged)) return T(0);
+        T sum = 0;
+        for (std::size_t t = 0; t < terms; ++t) sum += args.in[t].at<T>(n, c, h, w);
+        return sum;
+      };
+      double total = 0;
+      double along = 0;
+      over_pixels(s, [&](auto n, auto h, auto w) {
+        total += static_cast<double>(arriving(n, h, w));
+        along += static_cast<double>(arriving(n, h, w) * normal(n, h, w));
+      });
+      std::size_t out = 1;
+      if (attrs.flag("scale")) args.out[out++].at<T>(c) = static_cast<T>(along);
+      if (attrs.flag("center")) args.out[out++].at<T>(c) = static_cast<T>(total);
+      const double count = static_cast<double>(s[0] * s[2] * s[3]);
+      const bool training = attrs.flag("training");
+      over_pixels(s, [&](auto n, auto h, auto w) {
+        const T g = arriving(n, h, w);
+        const T rest = training
+                           ? static_cast<T>(static_cast<double>(g) - total / count -
+                                            static_cast<double>(normal(n, h, w)) * along / count)
+                           : g;
+        if (attrs.flag("residual")) args.out.back().at<T>(n, c, h, w) = g;
+        args.out[0].at<T>(n, c, h, w) = channel.gamma * channel.inverse * rest;
+      });
+    }
+  });
+}
+
+// Reads y, never z, unless a residual hides the sign: the convolution's output is all that is kept.
+Values backward(const Backward& b) {
+  const Attrs& attrs = b.node.attrs;
+  const bool has_residual = attrs.flag("residual");
+  const bool masks_residual = has_residual && attrs.word("activation") != "none";
+  Attrs grad = attrs;
+  grad.set("residual", std::int64_t{masks_residual});
+  grad.set("from_z", std::int64_t{masks_residual});
+  Values in{b.dy[0], b.in(0)};
+  for (std::size_t i = 0; i < parameter_count(attrs); ++i) in.push_back(b.in(1 + i));
+  if (masks_residual) in.push_back(b.out(0));
+  const Values out = b.call("bn_grad", in, grad);
+  Values dx = b.none();
+  std::size_t next = 0;
+  dx[0] = out[next++];
+  if (attrs.flag("scale")) dx[3] = out[next++];
+  if (attrs.flag("center")) dx[3 + static_cast<std::size_t>(attrs.flag("scale"))] = out[next++];
+  if (has_residual) dx.back() = masks_residual ? out[next] : b.dy[0];
+  return dx;
+}
+
+std::vector<AttrSchema> grad_schema() {
+  std::vector<AttrSchema> attrs = schema();
+  attrs.push_back({"terms", std::int64_t{1}, "how many gradients of z are given, to be summed"});
+  attrs.push_back(
+      {"from_z", std::int64_t{0}, "1: z is given and decides where the activation passes"});
+  return attrs;
+}
+
+std::vector<Sample> apply_samples() {
+  const SampleInput c13{plain({13})};
+  const SampleInput v13{plain({13}), SampleInput::Fill::positive};
+  const SampleInput image{blocked(3, 13, 5, 4)};
+  const std::int64_t off = 0;
+  const std::int64_t on = 1;
+  return {
+      {.in = {image, c13, v13, c13, c13}, .attrs = {{"training", off}}},
+      {.in = {image, c13, v13, c13},
+       .attrs = {{"training", off}, {"scale", off}, {"activation", std::string("relu")}}},
+      {.in = {image, c13, v13, c13},
+       .attrs = {{"training", off}, {"center", off}, {"activation", std::string("relu6")}}},
+      {.in = {image, c13, v13, image},
+       .attrs = {{"training", off}, {"scale", off}, {"center", off}, {"residual", on}}},
+      {.in = {image, c13, v13, c13, c13, image},
+       .attrs = {{"training", off}, {"residual", on}, {"activation", std::string("relu")}}},
+  };
+}
+
+std::vector<Sample> grad_samples() {
+  const SampleInput c13{plain({13})};
+  const SampleInput v13{plain({13}), SampleInput::Fill::positive};
+  const SampleInput image{blocked(3, 13, 5, 4)};
+  const std::int64_t on = 1;
+  return {
+      {.in = {image, image, c13, v13, c13, c13}},
+      {.in = {image, image, image, c13, v13, c13, c13},
+       .attrs = {{"terms", std::int64_t{2}}, {"training", std::int64_t{0}}}},
+      {.in = {image, image, image, c13, v13, c13, c13, image},
+       .attrs = {{"terms", std::int64_t{2}},
+                 {"residual", on},
+                 {"from_z", on},
+                 {"activation", std::string("relu")}}},
+  };
+}
+
+}  // namespace
+
+extern const OpFamily bn_apply;
+const OpFamily bn_apply{{
+    {.name = "bn_apply",
+     .doc =
+         "Normalises every channel, scales and shifts it, adds a residual, applies an activation.",
+     .attrs = schema(),
+     .infer = infer_apply,
+     .backward = backward,
+     .in_place = {{.out = 0, .over = 0},
+                  {.out = 0, .over = 3},
+                  {.out = 0, .over = 4},
+                  {.out = 0, .over = 5}},
+     .cheap_to_repeat = true,
+     .cost = pass_over<3>,
+     .kernels = {{"avx2", f32_job<kernels::bn_apply>}, {"ref", plain_job<apply_ref>}},
+     .samples = apply_samples()},
+    {.name = "bn_grad",
+     .doc = "Gradients of bn_apply by y, gamma, beta and the residual.",
+     .attrs = grad_schema(),
+     .infer = infer_grad,
+     .in_place = {{.out = 0, .over = 0}, {.out = 0, .over = 1}, {.out = 0, .over = 2}},
+     .cost = pass_over<8>,
+     .kernels = {{"avx2", f32_job<kernels::bn_grad>}, {"ref", plain_job<grad_ref>}},
+     .samples = grad_samples()},
+}};
+
+}  // namespace plimsoll::ops

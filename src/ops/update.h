@@ -1,0 +1,60 @@
+// What the optimizers share: when a step counts, and how much of a gradient.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "ops/rules.h"
+
+namespace plimsoll::ops {
+
+// Attributes every optimizer has.
+inline std::vector<AttrSchema> update_schema(std::vector<AttrSchema> own) {
+  own.push_back({"weight_decay", 0.0, "pulls weights to zero"});
+  own.push_back({"clip_norm", 0.0, "largest norm of all gradients together; 0: no limit"});
+  return own;
+}
+
+// Checks [w, dw, slots..., lr, extra..., norm] and returns [w, slots...].
+inline Specs infer_update(std::span<const Spec> in, std::size_t slots, std::size_t extra = 0) {
+  check_count(in, slots + extra + 4, slots + extra + 4);
+  Specs out{in[0]};
+  check_same(in[1], in[0], "the gradient");
+  for (std::size_t i = 0; i < slots; ++i) {
+    check_same(in[2 + i], in[0], "a slot");
+    out.push_back(in[0]);
+  }
+  check_vector(in[2 + slots], 1, "the learning rate");
+  check_vector(in.back(), 1, "the norm");
+  if (in[2 + slots].dtype != DType::f32 || in.back().dtype != DType::f64)
+    refuse("learning rate " + to_string(in[2 + slots]) + ", norm " + to_string(in.back()),
+           "f32 and f64 are needed");
+  return out;
+}
+
+// Slots are written where they lie: each output replaces the input before or behind the gradient.
+inline std::vector<InPlace> update_in_place(int slots) {
+  std::vector<InPlace> rules{{.out = 0, .over = 0, .required = true}};
+  for (int i = 0; i < slots; ++i) rules.push_back({.out = 1 + i, .over = 2 + i, .required = true});
+  return rules;
+}
+
+// What a gradient is multiplied by: 1, less where the norm exceeds the limit. Negative: the step is
+// bad (its loss or gradients are not finite) and changes nothing.
+inline double gradient_factor(const Attrs& attrs, const Args& args) {
+  const double norm = args.in.back().at<double>(0);
+  if (!std::isfinite(norm)) return -1;
+  const double limit = attrs.real("clip_norm");
+  return limit > 0 && norm > limit ? limit / norm : 1.0;
+}
+
+// Calls body(i) for every stored element, in parallel pieces.
+template <class Body>
+void over_elements(const Spec& spec, Body body) {
+  const std::int64_t count = spec.stored_elements();
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) body(i);
+}
+
+}  // namespace plimsoll::ops

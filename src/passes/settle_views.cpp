@@ -1,0 +1,55 @@
+#include <algorithm>
+
+#include "passes/passes.h"
+
+namespace plimsoll {
+namespace {
+
+std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
+
+// True where some kernel needs the value as a whole, dense tensor.
+std::vector<bool> find_dense(const Graph& graph) {
+  std::vector<bool> dense(graph.values().size(), false);
+  for (const Node& node : graph.nodes()) {
+    if (!node.op->needs_dense) continue;
+    for (ValueId in : node.in) dense[at(in)] = true;
+    for (ValueId out : node.out) dense[at(out)] = true;
+  }
+  return dense;
+}
+
+bool may_move_in(const Graph& graph, const std::vector<bool>& dense, ValueId part) {
+  const Value& value = graph.value(part);
+  return !dense[at(part)] && !value.home && value.producer && value.spec.layout == Layout::blocked;
+}
+
+// The parts' channels begin at multiples of 8 in the whole.
+bool is_aligned(const Graph& graph, const Values& parts) {
+  return std::all_of(parts.begin(), parts.end() - 1,
+                     [&](ValueId part) { return graph.spec(part).shape[1] % kLanes == 0; });
+}
+
+void settle(Graph& graph, const std::vector<bool>& dense, const Values& parts, ValueId whole) {
+  if (graph.spec(whole).layout != Layout::blocked || !is_aligned(graph, parts)) return;
+  std::int64_t channel = 0;
+  for (ValueId part : parts) {
+    const bool once = std::count(parts.begin(), parts.end(), part) == 1;
+    if (once && may_move_in(graph, dense, part)) graph.value(part).home = Home{whole, channel};
+    channel += graph.spec(part).shape[1];
+  }
+}
+
+}  // namespace
+
+void settle_views(Graph& graph) {
+  const std::vector<bool> dense = find_dense(graph);
+  // Outer tensors first, so that a slice of a slice finds its parent where it will stay.
+  for (std::size_t n = graph.nodes().size(); n-- > 0;) {
+    const Node& node = graph.nodes()[n];
+    if (node.op->view == ViewKind::concat) settle(graph, dense, node.in, node.out[0]);
+  }
+  for (const Node& node : graph.nodes())
+    if (node.op->view == ViewKind::split) settle(graph, dense, node.out, node.in[0]);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,17 @@
+#include "tensor/conv_layout.h"
+
+namespace plimsoll {
+
+Spec conv_kernel_spec(const Spec& x, std::int64_t filters, std::int64_t kh, std::int64_t kw,
+                      std::int64_t groups) {
+  const std::int64_t channels = x.shape[1] / groups;
+  const bool whole_blocks = filters / groups % kLanes == 0 && channels % kLanes == 0;
+  Layout layout = Layout::plain;
+  if (x.layout == Layout::plain)
+    layout = Layout::stem_kernel;
+  else if (groups == 1 || whole_blocks)
+    layout = Layout::kernel;
+  return {.dtype = x.dtype, .shape = {filters, channels, kh, kw}, .layout = layout};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,83 @@
+// What a tensor is: element type, logical shape, and how its elements lie in memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace plimsoll {
+
+enum class DType : std::uint8_t { f32, f64, f16, i64, i32, u8 };
+
+std::int64_t size_of(DType dtype);
+std::string_view name_of(DType dtype);
+
+// How the elements of a logical [N, C, H, W] or [O, I, H, W] tensor are stored. Lanes that only
+// fill up a block of 8 are zero in every tensor, always: kernels may rely on it and must keep it
+// so.
+enum class Layout : std::uint8_t {
+  plain,         // row-major over the logical dimensions
+  blocked,       // activations, [N][C/8][H][W][8c]; C rounded up to 8
+  kernel,        // convolution weights, [O/8][I/8][H][W][8i][8o]; O and I rounded up to 8
+  stem_kernel,   // weights that read a plain image of few channels, [O/8][H][W][I][8o]
+  depth_kernel,  // depthwise weights [C, 1, H, W], stored [C/8][H][W][8c]
+};
+
+std::string_view name_of(Layout layout);
+
+inline constexpr std::int64_t kLanes = 8;
+constexpr std::int64_t round_up(std::int64_t n, std::int64_t step) {
+  return (n + step - 1) / step * step;
+}
+constexpr std::int64_t blocks_of(std::int64_t channels) { return (channels + kLanes - 1) / kLanes; }
+
+// Up to four dimensions, each at least 1. A scalar has rank 1 and one element.
+class Shape {
+ public:
+  static constexpr int kMaxRank = 4;
+  Shape() = default;
+  Shape(std::initializer_list<std::int64_t> dims);
+
+  int rank() const { return rank_; }
+  std::int64_t operator[](int axis) const { return dims_[static_cast<std::size_t>(axis)]; }
+  std::int64_t elements() const;
+  void append(std::int64_t dim);
+  bool operator==(const Shape&) const = default;
+
+  const std::int64_t* begin() const { return dims_.data(); }
+  const std::int64_t* end() const { return dims_.data() + rank_; }
+
+ private:
+  std::array<std::int64_t, kMaxRank> dims_{};
+  int rank_ = 0;
+};
+
+std::string to_string(const Shape& shape);  // "32x64x35x35"
+
+struct Spec {
+  DType dtype = DType::f32;
+  Shape shape;
+  Layout layout = Layout::plain;
+  bool operator==(const Spec&) const = default;
+
+  std::int64_t stored_elements() const;  // padding lanes included
+  std::int64_t bytes() const { return stored_elements() * size_of(dtype); }
+
+  // Stored elements of one index of the first dimension, in a tensor that is dense.
+  std::int64_t image_elements() const { return stored_elements() / shape[0]; }
+
+  // Position of a logical element in a dense tensor, in elements. Axes beyond the rank are 0.
+  std::int64_t offset(std::int64_t a, std::int64_t b = 0, std::int64_t c = 0,
+                      std::int64_t d = 0) const;
+};
+
+std::string to_string(const Spec& spec);  // "f32[32x64x35x35]/blocked"; plain has no suffix
+
+// Shorthands for the common cases.
+Spec plain(std::initializer_list<std::int64_t> dims, DType dtype = DType::f32);
+Spec blocked(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w,
+             DType dtype = DType::f32);
+
+}  // namespace plimsoll

@@ -1,0 +1,183 @@
+#include "train/run.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/memory_usage.h"
+#include "train/records.h"
+
+namespace plimsoll {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Means over the samples of one phase of one epoch, and where its time went.
+struct Tally {
+  Clock::time_point start = Clock::now();
+  std::int64_t samples = 0;
+  std::int64_t correct = 0;
+  double loss_sum = 0;
+  double waiting = 0;  // seconds
+
+  void count(const StepResult& result, std::int64_t batch) {
+    samples += batch;
+    correct += result.correct;
+    loss_sum += result.loss * static_cast<double>(batch);
+  }
+  void describe(Progress* progress) const {
+    const auto count = static_cast<double>(samples);
+    const double elapsed = seconds_since(start);
+    progress->loss = loss_sum / count;
+    progress->accuracy = static_cast<double>(correct) / count;
+    progress->images_per_second = count / elapsed;
+    progress->data_wait_percent = 100 * waiting / elapsed;
+    progress->seconds_left = elapsed / static_cast<double>(progress->batch) *
+                             static_cast<double>(progress->batches - progress->batch);
+  }
+};
+
+// Puts samples [first, first + count) of an order into the tensors of a phase; returns the seconds
+// it took.
+double feed(Trainer& trainer, Phase phase, const Images& images, const Order& order,
+            std::int64_t first, std::int64_t count) {
+  const Clock::time_point start = Clock::now();
+  fill_batch(images, order, first, count, trainer.image(phase, count).as<float>());
+  fill_labels(images, order, first, count, trainer.label(phase, count).as<std::int32_t>());
+  return seconds_since(start);
+}
+
+Progress evaluate(Trainer& trainer, const Images& images, std::int64_t batch, Progress progress,
+                  RunObserver& observer) {
+  const Order order = Order::sequential(images.count);
+  Tally tally;
+  progress.phase = Phase::evaluate;
+  progress.batch = 0;
+  progress.batches = (images.count + batch - 1) / batch;
+  for (std::int64_t first = 0; first < images.count; first += batch) {
+    const std::int64_t count = std::min(batch, images.count - first);
+    tally.waiting += feed(trainer, Phase::evaluate, images, order, first, count);
+    tally.count(trainer.evaluate_step(count), count);
+    ++progress.batch;
+    tally.describe(&progress);
+    observer.on_progress(progress);
+  }
+  return progress;
+}
+
+Metadata checkpoint_metadata(const RunOptions& options, std::int64_t steps, std::int64_t epoch,
+                             std::int64_t position, std::int64_t samples) {
+  return {{"format", "plimsoll 1"},
+          {"model", options.model},
+          {"seed", std::to_string(options.seed)},
+          {"step", std::to_string(steps)},
+          {"epoch", std::to_string(epoch)},
+          {"position", std::to_string(position)},
+          {"samples", std::to_string(samples)}};
+}
+
+void save_checkpoint(const Trainer& trainer, const std::filesystem::path& path,
+                     const Metadata& metadata) {
+  std::vector<NamedTensor> tensors = weight_tensors(trainer.session(), trainer.step_graph());
+  for (NamedTensor& slot : slot_tensors(trainer.session(), trainer.step_graph()))
+    tensors.push_back(std::move(slot));
+  save_tensors(path, tensors, metadata);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch, bool drop_last) {
+  std::vector<std::int64_t> sizes;
+  if (samples >= batch) sizes.push_back(batch);
+  if (samples % batch != 0 && (!drop_last || sizes.empty())) sizes.push_back(samples % batch);
+  return sizes;
+}
+
+RunReport run_training(Trainer& trainer, const Images& train, const Images* validation,
+                       const RunOptions& options, RunObserver& observer,
+                       const std::atomic<int>& interrupt) {
+  const Clock::time_point start = Clock::now();
+  const bool drops = options.drop_last && train.count >= options.batch;
+  const std::int64_t per_epoch = drops ? train.count / options.batch * options.batch : train.count;
+  ResultsFile results(options.out / "results.csv");
+  RunReport report{.model = options.model, .stopped_by = "epochs"};
+  Progress progress{.epochs = options.epochs};
+  double training_seconds = 0;
+  double waiting = 0;
+  std::int64_t position = 0;
+  std::int64_t epoch = 0;
+  bool stop = false;
+  while (epoch < options.epochs && !stop) {
+    const Order order = Order::shuffled(train.count, options.seed, epoch);
+    Tally tally;
+    progress.phase = Phase::train;
+    progress.epoch = epoch + 1;
+    progress.batch = 0;
+    progress.batches = (per_epoch + options.batch - 1) / options.batch;
+    for (position = 0; position < per_epoch && !stop;) {
+      const std::int64_t count = std::min(options.batch, per_epoch - position);
+      tally.waiting += feed(trainer, Phase::train, train, order, position, count);
+      const StepResult result =
+          trainer.train_step(count, static_cast<float>(options.lr), report.steps, report.images);
+      if (!std::isfinite(result.gradient_norm)) {
+        report.stopped_by = "not finite";
+        stop = true;
+        break;
+      }
+      tally.count(result, count);
+      position += count;
+      report.images += count;
+      ++report.steps;
+      ++progress.batch;
+      tally.describe(&progress);
+      observer.on_progress(progress);
+      if (options.steps > 0 && report.steps >= options.steps) report.stopped_by = "steps";
+      if (interrupt.load(std::memory_order_relaxed) != 0) report.stopped_by = "interrupt";
+      stop = report.stopped_by != "epochs";
+    }
+    training_seconds += seconds_since(tally.start);
+    waiting += tally.waiting;
+    if (position >= per_epoch) {
+      ++epoch;
+      position = 0;
+    }
+    std::optional<Progress> measured;
+    if (validation != nullptr && report.stopped_by != "interrupt" &&
+        report.stopped_by != "not finite") {
+      measured = evaluate(trainer, *validation, options.batch, progress, observer);
+      report.val_loss = measured->loss;
+      report.val_accuracy = measured->accuracy;
+    }
+    report.loss = progress.loss;
+    report.accuracy = progress.accuracy;
+    results.append({.epoch = progress.epoch,
+                    .step = report.steps,
+                    .time = seconds_since(start),
+                    .train = progress,
+                    .validation = measured,
+                    .lr = options.lr,
+                    .memory = memory_usage().peak()});
+    observer.on_epoch_end(progress, measured);
+  }
+  report.epochs = epoch;
+  const std::filesystem::path checkpoint = options.out / "weights" / "last.safetensors";
+  make_directories(checkpoint.parent_path());
+  save_checkpoint(trainer, checkpoint,
+                  checkpoint_metadata(options, report.steps, epoch, position, report.images));
+  observer.on_saved(checkpoint);
+  report.seconds = seconds_since(start);
+  report.images_per_second =
+      training_seconds > 0 ? static_cast<double>(report.images) / training_seconds : 0;
+  report.data_wait_percent = training_seconds > 0 ? 100 * waiting / training_seconds : 0;
+  report.measured_peak_bytes = memory_usage().peak().count;
+  report.arena_bytes = trainer.session().arena_bytes();
+  write_report(options.out / "report.json", report);
+  return report;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,70 @@
+// A training run over images in memory: epochs, evaluation, checkpoint, records.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "data/images.h"
+#include "train/trainer.h"
+
+namespace plimsoll {
+
+struct RunOptions {
+  std::string model;  // for the records
+  std::int64_t epochs = 1;
+  std::int64_t steps = 0;  // stop after this many; 0: no limit
+  std::int64_t batch = 32;
+  bool drop_last = false;  // leave out the partial last batch of an epoch
+  double lr = 0.01;
+  std::uint64_t seed = 0;
+  std::filesystem::path out;  // run directory; exists
+};
+
+// What happens in a run, as it happens. Calls come from the thread that runs it.
+struct Progress {
+  Phase phase = Phase::train;
+  std::int64_t epoch = 0, epochs = 0;   // epoch counts from 1
+  std::int64_t batch = 0, batches = 0;  // done in this phase, and in all
+  double loss = 0, accuracy = 0;        // mean so far
+  double images_per_second = 0;
+  double seconds_left = 0;  // of the phase's epoch
+  double data_wait_percent = 0;
+};
+
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  virtual void on_progress(const Progress&) = 0;
+  virtual void on_epoch_end(const Progress& train, const std::optional<Progress>& validation) = 0;
+  virtual void on_saved(const std::filesystem::path& checkpoint) = 0;
+};
+
+struct RunReport {
+  std::string model;
+  std::int64_t steps = 0, epochs = 0, images = 0;
+  double seconds = 0;
+  double images_per_second = 0;  // of training proper: no evaluation, no saving
+  double data_wait_percent = 0;
+  double loss = 0, accuracy = 0;
+  std::optional<double> val_loss, val_accuracy;
+  std::int64_t measured_peak_bytes = 0;
+  std::int64_t arena_bytes = 0;
+  std::string stopped_by;  // "epochs", "steps", "interrupt", "not finite"
+};
+
+// Trains, evaluates after every epoch where `validation` is given, and writes
+// weights/last.safetensors, results.csv and report.json into options.out. `interrupt` is looked at
+// after every step: when it is set, the step is finished and the checkpoint written. The trainer is
+// open and planned for the batch sizes batch_sizes() names. Throws DataError when a file cannot be
+// written.
+RunReport run_training(Trainer& trainer, const Images& train, const Images* validation,
+                       const RunOptions& options, RunObserver& observer,
+                       const std::atomic<int>& interrupt);
+
+// The sizes of the batches that `samples` fall into: the whole one and, unless dropped, the rest.
+std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch, bool drop_last);
+
+}  // namespace plimsoll

@@ -1,0 +1,164 @@
+#include "train/step_graph.h"
+
+#include "autodiff/autodiff.h"
+#include "base/error.h"
+#include "base/text.h"
+
+namespace plimsoll {
+namespace {
+
+// A network's graph with what the later stages need to know about it.
+struct Forward {
+  Graph graph;
+  nn::Heads heads;
+  std::vector<nn::RunningStatistics> running;
+  StepGraph step;
+};
+
+Forward build_forward(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
+                      nn::Mode mode, Fusion fusion) {
+  nn::Builder builder(ops, input, mode);
+  const nn::Heads heads = network(builder);
+  Forward forward{builder.graph(),
+                  heads,
+                  builder.running_statistics(),
+                  {TapeRequest{Graph(ops)}, {}, {}, {}, {}}};
+  std::vector<std::size_t> outputs{builder.layer_of(heads.logits)};
+  if (heads.auxiliary) outputs.push_back(builder.layer_of(heads.auxiliary));
+  for (std::size_t layer : nn::keras_order(builder.layers(), outputs)) {
+    forward.step.layers.push_back(builder.layers()[layer]);
+    for (const nn::Parameter& parameter : builder.layers()[layer].parameters)
+      forward.step.parameters.push_back(parameter);
+  }
+  Keep keep{&forward.heads.logits, &forward.heads.auxiliary};
+  for (nn::RunningStatistics& r : forward.running)
+    for (ValueId* id : {&r.moving_mean, &r.moving_variance, &r.mean, &r.variance})
+      keep.push_back(id);
+  if (fusion == Fusion::full) {
+    forward.graph = fuse(forward.graph, keep);
+    MergedGraph merged = merge_siblings(forward.graph, keep);
+    forward.graph = std::move(merged.graph);
+    forward.step.merged = std::move(merged.merged);
+  }
+  return forward;
+}
+
+ValueId append_loss(Graph& graph, const LossOptions& options, ValueId logits, ValueId label,
+                    const std::string& layer) {
+  if (options.name == "categorical_crossentropy")
+    return graph.call("softmax_cross_entropy", {logits, label},
+                      {{"smoothing", options.label_smoothing}}, layer)[0];
+  const std::vector<std::string> names{"categorical_crossentropy", "binary_crossentropy", "mse"};
+  const bool binary = options.name == "binary_crossentropy";
+  if (!binary && options.name != "mse")
+    throw UsageError({.where = "--loss",
+                      .got = "there is no loss '" + options.name + "'",
+                      .expected = "one of " + join(names, ", "),
+                      .hint = did_you_mean(nearest(options.name, names))});
+  const Spec& spec = graph.spec(logits);
+  const ValueId target =
+      graph.call1("one_hot", {label}, {{"classes", spec.shape[1]}}, layer + "/target");
+  return graph.call(binary ? "sigmoid_cross_entropy" : "mean_squared_error", {logits, target}, {},
+                    layer)[0];
+}
+
+// Loss and counts; returns the scalar to differentiate.
+ValueId append_measures(Graph& graph, const LossOptions& options, const nn::Heads& heads,
+                        Values* results) {
+  const std::int64_t batch = graph.spec(heads.logits).shape[0];
+  const ValueId label = graph.add_value("label", plain({batch}, DType::i32), Role::input);
+  ValueId loss = append_loss(graph, options, heads.logits, label, "loss");
+  *results = {loss, graph.call1("accuracy", {heads.logits, label}, {}, "correct"), heads.logits};
+  graph.rename(loss, "loss");
+  graph.rename(heads.logits, "logits");
+  if (heads.auxiliary) {
+    const ValueId side = append_loss(graph, options, heads.auxiliary, label, "aux_loss");
+    loss = graph.call1("add", {loss, side}, {{"last_factor", options.auxiliary_weight}},
+                       "loss/with_aux");
+  }
+  Values kernels;
+  for (std::size_t v = 0; options.l2 > 0 && v < graph.values().size(); ++v)
+    if (graph.values()[v].role == Role::parameter && graph.values()[v].spec.shape.rank() > 1)
+      kernels.push_back({static_cast<std::int32_t>(v)});
+  if (!kernels.empty()) {
+    const ValueId penalty = graph.call1("l2", kernels, {{"factor", options.l2}}, "l2");
+    loss = graph.call1("add", {loss, penalty}, {}, "loss/with_l2");
+  }
+  return loss;
+}
+
+void append_updates(Graph& graph, const std::vector<Gradient>& gradients,
+                    const OptimizerOp& optimizer, ValueId norm, std::vector<std::string>* slots) {
+  const ValueId lr = graph.add_value("lr", plain({1}), Role::input);
+  const ValueId step = optimizer.needs_step
+                           ? graph.add_value("step", plain({1}, DType::i64), Role::input)
+                           : kNoValue;
+  for (const Gradient& gradient : gradients) {
+    const Value parameter = graph.value(gradient.parameter);
+    Values in{gradient.parameter, gradient.value};
+    for (const std::string& slot : optimizer.slots) {
+      slots->push_back("optimizer/" + parameter.name + "/" + slot);
+      in.push_back(graph.add_value(slots->back(), parameter.spec, Role::state));
+    }
+    in.push_back(lr);
+    if (step) in.push_back(step);
+    in.push_back(norm);
+    graph.call(optimizer.op, in, optimizer.attrs, parameter.name + "/update");
+  }
+}
+
+}  // namespace
+
+StepGraph training_graph(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
+                         const LossOptions& loss, const OptimizerOptions& optimizer,
+                         Fusion fusion) {
+  const OptimizerOp rule = optimizer_op(optimizer);
+  Forward forward = build_forward(ops, input, network, nn::Mode::training, fusion);
+  Graph& graph = forward.graph;
+  Values results;
+  const ValueId total = append_measures(graph, loss, forward.heads, &results);
+  const std::size_t backward_begin = graph.nodes().size();
+  std::vector<Gradient> gradients = append_backward(graph, total);
+
+  Values norm_inputs{total};
+  for (const Gradient& gradient : gradients) norm_inputs.push_back(gradient.value);
+  ValueId norm = graph.call1("global_norm", norm_inputs, {}, "norm");
+  if (fusion == Fusion::full) {
+    Keep keep{&norm};
+    for (ValueId& id : results) keep.push_back(&id);
+    for (Gradient& gradient : gradients) {
+      keep.push_back(&gradient.parameter);
+      keep.push_back(&gradient.value);
+    }
+    for (nn::RunningStatistics& r : forward.running)
+      for (ValueId* id : {&r.moving_mean, &r.moving_variance, &r.mean, &r.variance})
+        keep.push_back(id);
+    graph = fold_gradient_sums(graph, keep);
+  }
+  // Updates come last: a step that is not finite leaves every resident as it was.
+  append_updates(graph, gradients, rule, norm, &forward.step.slots);
+  for (const nn::RunningStatistics& r : forward.running)
+    graph.call("bn_update", {r.moving_mean, r.moving_variance, r.mean, r.variance, norm},
+               {{"momentum", r.momentum}}, graph.value(r.moving_mean).name + "/update");
+  settle_views(graph);
+  results.push_back(norm);
+  forward.step.tape = {
+      .graph = std::move(graph), .results = results, .backward_begin = backward_begin};
+  return std::move(forward.step);
+}
+
+StepGraph evaluation_graph(const OpTable& ops, const nn::Input& input,
+                           const NetworkFactory& network, const LossOptions& loss, Fusion fusion) {
+  Forward forward = build_forward(ops, input, network, nn::Mode::inference, fusion);
+  LossOptions plain_loss = loss;
+  plain_loss.l2 = 0;
+  Values results;
+  append_measures(forward.graph, plain_loss, forward.heads, &results);
+  settle_views(forward.graph);
+  const std::size_t nodes = forward.graph.nodes().size();
+  forward.step.tape = {
+      .graph = std::move(forward.graph), .results = results, .backward_begin = nodes};
+  return std::move(forward.step);
+}
+
+}  // namespace plimsoll

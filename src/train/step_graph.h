@@ -1,0 +1,48 @@
+// The graph of one step: a network with its loss and, for training, backward and updates.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "exec/session.h"
+#include "nn/nn.h"
+#include "passes/passes.h"
+#include "train/optimizer.h"
+
+namespace plimsoll {
+
+// Adds a network's layers to a builder; the same layers for every batch size and mode.
+using NetworkFactory = std::function<nn::Heads(nn::Builder&)>;
+
+struct LossOptions {
+  std::string name = "categorical_crossentropy";  // or binary_crossentropy, mse
+  double label_smoothing = 0;
+  double l2 = 0;  // times the sum of squared kernels
+  double auxiliary_weight = 0.4;
+};
+
+// Names of the values a step is fed and read by.
+//   in:  image f32 [N,C,H,W] · label i32 [N] · lr f32 [1] · step i64 [1] · sample i64 [1]
+//   out: loss f32 [1] · correct i64 [2] (first, first five) · logits f32 [N,classes] · norm f64 [1]
+struct StepGraph {
+  TapeRequest tape;
+  std::vector<nn::Layer> layers;          // in Keras's order
+  std::vector<nn::Parameter> parameters;  // of the layers, in that order, under their own names
+  std::vector<MergedParameter> merged;    // those that lie inside a larger one
+  std::vector<std::string> slots;         // names of the optimizer's residents, all start at zero
+};
+
+// How far the graph is rewritten. `plain` runs layer by layer as written: for comparisons.
+enum class Fusion : std::uint8_t { full, plain };
+
+StepGraph training_graph(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
+                         const LossOptions& loss, const OptimizerOptions& optimizer,
+                         Fusion fusion = Fusion::full);
+
+// Forward only, with running statistics.
+StepGraph evaluation_graph(const OpTable& ops, const nn::Input& input,
+                           const NetworkFactory& network, const LossOptions& loss,
+                           Fusion fusion = Fusion::full);
+
+}  // namespace plimsoll

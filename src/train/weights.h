@@ -1,0 +1,35 @@
+// The weights and state of a run by the names a user knows, wherever they lie.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "exec/session.h"
+#include "format/safetensors.h"
+#include "train/step_graph.h"
+
+namespace plimsoll {
+
+// One tensor under its own name; `view` may be part of a larger resident. Valid as long as the
+// session.
+struct NamedTensor {
+  std::string name;
+  TensorView view;
+};
+
+// Parameters and running statistics in Keras's order.
+std::vector<NamedTensor> weight_tensors(const Session& session, const StepGraph& step);
+// The optimizer's tensors, "optimizer/<weight>/<slot>", weights in Keras's order.
+std::vector<NamedTensor> slot_tensors(const Session& session, const StepGraph& step);
+
+// Gives every weight its starting value, a function of (seed, its name, index), and zeroes the
+// slots.
+void initialise(const Session& session, const StepGraph& step, std::uint64_t seed);
+
+// Writes tensors as f32 in logical order, a few at a time, and appears complete or not at all.
+void save_tensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
+                  const Metadata& metadata);
+
+}  // namespace plimsoll

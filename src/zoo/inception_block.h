@@ -1,0 +1,25 @@
+// The classic Inception block with BatchNorm: four branches side by side.
+#pragma once
+
+#include <string>
+
+#include "nn/nn.h"
+
+namespace plimsoll::zoo {
+
+// Filters of the branches: 1x1 | reduce, 3x3 | reduce, 5x5 | pool projection.
+struct InceptionWidths {
+  std::int64_t one;
+  std::int64_t three_reduce, three;
+  std::int64_t five_reduce, five;
+  std::int64_t pool;
+};
+
+// conv without bias, BatchNorm `name`_bn, relu.
+ValueId conv_bn_relu(nn::Builder& net, ValueId x, std::int64_t filters, nn::Size2 kernel,
+                     const std::string& name, nn::Size2 stride = 1);
+
+ValueId inception_block(nn::Builder& net, ValueId x, const InceptionWidths& widths,
+                        const std::string& name);
+
+}  // namespace plimsoll::zoo

@@ -1,0 +1,72 @@
+// Every fast kernel against the reference, which runs in f64 on the same numbers.
+#include <algorithm>
+#include <cmath>
+
+#include "tests/support/every_op.h"
+
+namespace plimsoll {
+namespace {
+
+void expect_close(const TensorView& got, const TensorView& wanted, double tolerance) {
+  ASSERT_EQ(got.spec.shape, wanted.spec.shape);
+  const std::vector<double> a = logical_elements(got), b = logical_elements(wanted);
+  double largest = 0;
+  for (double v : b) largest = std::max(largest, std::fabs(v));
+  const double limit = is_real(got.spec.dtype) ? tolerance * largest : 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    ASSERT_LE(std::fabs(a[i] - b[i]), limit)
+        << "element " << i << " of " << to_string(got.spec) << ": " << a[i] << ", reference " << b[i]
+        << ", largest " << largest;
+}
+
+TEST_P(EveryOp, HasSamplesAndKernels) {
+  EXPECT_FALSE(op().samples.empty());
+  EXPECT_FALSE(op().kernels.empty());
+  EXPECT_FALSE(op().doc.empty());
+  ASSERT_NE(op().infer, nullptr);
+  ASSERT_NE(op().cost, nullptr);
+}
+
+TEST_P(EveryOp, EveryKernelAgreesWithTheReference) {
+  for_each_kernel(op(), [&](const Sample& sample, const Kernel& kernel) {
+    OpRun fast(op(), sample);
+    if (!fast.prepare(kernel)) return;
+    fast.run();
+    OpRun reference(op(), sample, {.in_f64 = true});
+    ASSERT_TRUE(reference.prepare(op().kernels.back())) << "the reference takes every call";
+    reference.run();
+    for (std::size_t i = 0; i < fast.outputs(); ++i) {
+      SCOPED_TRACE("output " + std::to_string(i));
+      expect_close(fast.out(i), reference.out(i), sample.tolerance);
+    }
+    fast.expect_padding_is_zero();
+    reference.expect_padding_is_zero();
+  });
+}
+
+// A sample that only the reference can do would test nothing else.
+TEST_P(EveryOp, EveryKernelTakesSomeSample) {
+  for (const Kernel& kernel : op().kernels) {
+    const bool taken = std::ranges::any_of(
+        op().samples, [&](const Sample& sample) { return OpRun(op(), sample).prepare(kernel); });
+    EXPECT_TRUE(taken) << kernel.name;
+  }
+}
+
+TEST_P(EveryOp, RefusesNonsenseWithAUsageError) {
+  for (const Sample& sample : op().samples) {
+    const Attrs attrs = complete_attrs(op(), sample.attrs);
+    Specs specs;
+    for (const SampleInput& input : sample.in) specs.push_back(input.spec);
+    specs.push_back(plain({3, 1, 4, 1}, DType::u8));
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_THROW(op().infer(attrs, specs), UsageError) << specs.size() << " inputs";
+      specs.push_back(plain({7}));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, EveryOp, testing::ValuesIn(op_table().all()), name_of_op);
+
+}  // namespace
+}  // namespace plimsoll
