@@ -22,13 +22,15 @@ struct ConvolutionShape {
   // Elements of one image before and after, and of the weights.
   std::int64_t input_image() const { return channels * window.h.in * window.w.in; }
   std::int64_t output_image() const { return filters * window.h.out * window.w.out; }
-  std::int64_t weights() const { return filters * (channels / groups) * window.h.kernel * window.w.kernel; }
+  std::int64_t weights() const {
+    return filters * (channels / groups) * window.h.kernel * window.w.kernel;
+  }
 };
 
-// `x` and `y` are the images before and after, or gradients of them. Empty unless all operands are dense
-// f32 and the weights lie in blocks.
-inline std::optional<ConvolutionShape> read_convolution(const Call& call, const Spec& x, const Spec& w,
-                                                        const Spec& y) {
+// `x` and `y` are the images before and after, or gradients of them. Empty unless all operands are
+// dense f32 and the weights lie in blocks.
+inline std::optional<ConvolutionShape> read_convolution(const Call& call, const Spec& x,
+                                                        const Spec& w, const Spec& y) {
   for (const auto& operands : {call.in, call.out})
     for (const Operand& operand : operands)
       if (operand.spec.dtype != DType::f32 || !operand.dense) return std::nullopt;
@@ -44,7 +46,8 @@ inline std::optional<ConvolutionShape> read_convolution(const Call& call, const 
   };
 }
 
-// The same for each of the ops conv2d(x, w[, b]), conv2d_grad_input(dy, w), conv2d_grad_kernel(x, dy).
+// The same for each of the ops conv2d(x, w[, b]), conv2d_grad_input(dy, w), conv2d_grad_kernel(x,
+// dy).
 inline std::optional<ConvolutionShape> read_forward(const Call& call) {
   auto shape = read_convolution(call, call.in[0].spec, call.in[1].spec, call.out[0].spec);
   if (shape && call.in.size() > 2) shape->bias = call.in[2].spec.shape[0];

@@ -7,8 +7,8 @@
 namespace plimsoll::kernels {
 namespace {
 
-// How the channels of the input and the weights lie. A plain image is one block of few channels whose
-// planes are far apart; a blocked one has many blocks whose 8 channels are neighbours.
+// How the channels of the input and the weights lie. A plain image is one block of few channels
+// whose planes are far apart; a blocked one has many blocks whose 8 channels are neighbours.
 struct Layouts {
   std::int64_t lanes;         // channels in a block
   std::int64_t in_blocks;     // blocks of input channels in a group
@@ -32,8 +32,8 @@ struct Layouts {
 };
 
 // Weights of one pair of blocks and one tap: lanes x 8.
-std::int64_t tap_weights(const ConvolutionShape& s, const Layouts& l, std::int64_t out, std::int64_t in,
-                         std::int64_t kh, std::int64_t kw) {
+std::int64_t tap_weights(const ConvolutionShape& s, const Layouts& l, std::int64_t out,
+                         std::int64_t in, std::int64_t kh, std::int64_t kw) {
   const Slide &h = s.window.h, &w = s.window.w;
   return (((out * l.in_blocks + in) * h.kernel + kh) * w.kernel + kw) * l.lanes * kLanes;
 }
@@ -58,7 +58,8 @@ class ForwardJob final : public Job {
  private:
   // kCells results side by side that read the same taps.
   template <int kCells>
-  void cells(const Args& args, std::int64_t n, std::int64_t out, std::int64_t oh, std::int64_t ow) const {
+  void cells(const Args& args, std::int64_t n, std::int64_t out, std::int64_t oh,
+             std::int64_t ow) const {
     const Slide &h = s_.window.h, &w = s_.window.w;
     const float* x = args.in[0].image<float>(n) + l_.first_input(out) * l_.block_step;
     const float* weights = args.in[1].as<float>();
@@ -78,8 +79,8 @@ class ForwardJob final : public Job {
           for (std::int64_t c = 0; c < l_.lanes; ++c) {
             const __m256 weight = load_cell(tap, c);
             for (int i = 0; i < kCells; ++i)
-              sum[i] = _mm256_fmadd_ps(_mm256_broadcast_ss(from + i * step + c * l_.channel_step), weight,
-                                       sum[i]);
+              sum[i] = _mm256_fmadd_ps(_mm256_broadcast_ss(from + i * step + c * l_.channel_step),
+                                       weight, sum[i]);
           }
         }
     float* y = plane<float>(args.out[0], n, out);
@@ -135,8 +136,8 @@ class GradInputJob final : public Job {
   }
 
   template <int kCells>
-  void cells(const Args& args, const float* turned, std::int64_t n, std::int64_t in, std::int64_t ih,
-             std::int64_t iw) const {
+  void cells(const Args& args, const float* turned, std::int64_t n, std::int64_t in,
+             std::int64_t ih, std::int64_t iw) const {
     const Slide &h = s_.window.h, &w = s_.window.w;
     const std::int64_t group = in / l_.in_blocks;
     __m256 sum[kCells];
@@ -199,7 +200,8 @@ class GradKernelJob final : public Job {
  private:
   // Adds the products of one plane at one tap to kChannels x 8 weights.
   template <int kChannels>
-  void add_plane(const float* x, const float* dy, std::int64_t kh, std::int64_t kw, float* dw) const {
+  void add_plane(const float* x, const float* dy, std::int64_t kh, std::int64_t kw,
+                 float* dw) const {
     const Slide &h = s_.window.h, &w = s_.window.w;
     const std::int64_t step = w.stride * l_.cell_step, channel = l_.channel_step;
     const Range rows = h.outputs(kh), columns = w.outputs(kw);

@@ -39,8 +39,8 @@ void pack_a(const MatrixView& a, std::int64_t m, std::int64_t k, float* to) {
   }
 }
 
-// Rows [0, k) x columns [0, n) of `b` as tiles of 16 columns, each [k][16], short ones filled up with
-// zeros. Walks along the rows of what lies in memory, which may be far apart.
+// Rows [0, k) x columns [0, n) of `b` as tiles of 16 columns, each [k][16], short ones filled up
+// with zeros. Walks along the rows of what lies in memory, which may be far apart.
 void pack_b(const MatrixView& b, std::int64_t k, std::int64_t n, float* to) {
   const std::int64_t whole = n / kTileN * kTileN;
   if (b.column == 1) {
@@ -59,7 +59,8 @@ void pack_b(const MatrixView& b, std::int64_t k, std::int64_t n, float* to) {
         for (std::int64_t c = 0; c < kTileN; c += 8)
           transpose_8x8(b.data + (j + c) * b.column + p, b.column, tile + p * kTileN + c, kTileN);
       for (; p < k; ++p)
-        for (std::int64_t c = 0; c < kTileN; ++c) tile[p * kTileN + c] = b.data[p + (j + c) * b.column];
+        for (std::int64_t c = 0; c < kTileN; ++c)
+          tile[p * kTileN + c] = b.data[p + (j + c) * b.column];
     }
   }
   if (whole == n) return;

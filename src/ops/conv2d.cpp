@@ -38,7 +38,7 @@ Specs infer_forward(const Attrs& attrs, std::span<const Spec> in) {
   check_count(in, 2, 3);
   const Spec &x = in[0], &w = in[1];
   check_kernel(attrs, x, w);
-  if (in.size() == 3) check_vector(in[2], w.shape[0], "the bias");
+  if (in.size() == 3) check_same(in[2], plain({w.shape[0]}, x.dtype), "the bias");
   const Extent out = count_windows(attrs, {x.shape[2], x.shape[3]}, {w.shape[2], w.shape[3]});
   return {blocked(x.shape[0], w.shape[0], out.h, out.w, x.dtype)};
 }
@@ -64,6 +64,8 @@ Specs infer_grad_kernel(const Attrs& attrs, std::span<const Spec> in) {
   const Spec &x = in[0], &dy = in[1];
   check_real_image(dy, "the output gradient");
   check_input(attrs, x, dy.shape[1]);
+  check_same(dy, blocked(x.shape[0], dy.shape[1], dy.shape[2], dy.shape[3], x.dtype),
+             "the output gradient");
   const Extent kernel = extent_of(attrs, "kernel");
   check_windows(attrs, dy, {x.shape[2], x.shape[3]}, kernel);
   return {conv_kernel_spec(x, dy.shape[1], kernel.h, kernel.w, attrs.integer("groups"))};

@@ -11,12 +11,6 @@ namespace {
 using kernels::Gemm;
 using kernels::MatrixView;
 
-void check_width(const Spec& got, int axis, std::int64_t expected, std::string_view what) {
-  if (got.shape[axis] != expected)
-    refuse(std::string(what) + " is " + to_string(got),
-           "size " + std::to_string(expected) + " is needed on axis " + std::to_string(axis));
-}
-
 // Refuses unless `spec` is a plain matrix of real numbers.
 void check_numbers(const Spec& spec, std::string_view what) {
   check_matrix(spec, what);
@@ -28,26 +22,28 @@ Specs infer_forward(const Attrs&, std::span<const Spec> in) {
   check_count(in, 2, 3);
   const Spec &x = in[0], &w = in[1];
   check_numbers(x, "input");
-  check_numbers(w, "the weight matrix");
-  check_width(w, 0, x.shape[1], "the weight matrix");
-  if (in.size() == 3) check_vector(in[2], w.shape[1], "the bias");
+  check_matrix(w, "the weight matrix");
+  check_same(w, plain({x.shape[1], w.shape[1]}, x.dtype), "the weight matrix");
+  if (in.size() == 3) check_same(in[2], plain({w.shape[1]}, x.dtype), "the bias");
   return {plain({x.shape[0], w.shape[1]}, x.dtype)};
 }
 
 Specs infer_grad_input(const Attrs&, std::span<const Spec> in) {
   check_count(in, 2, 2);
-  check_numbers(in[0], "the output gradient");
-  check_numbers(in[1], "the weight matrix");
-  check_width(in[1], 1, in[0].shape[1], "the weight matrix");
-  return {plain({in[0].shape[0], in[1].shape[0]}, in[0].dtype)};
+  const Spec &dy = in[0], &w = in[1];
+  check_numbers(dy, "the output gradient");
+  check_matrix(w, "the weight matrix");
+  check_same(w, plain({w.shape[0], dy.shape[1]}, dy.dtype), "the weight matrix");
+  return {plain({dy.shape[0], w.shape[0]}, dy.dtype)};
 }
 
 Specs infer_grad_kernel(const Attrs&, std::span<const Spec> in) {
   check_count(in, 2, 2);
-  check_numbers(in[0], "input");
-  check_numbers(in[1], "the output gradient");
-  check_width(in[1], 0, in[0].shape[0], "the output gradient");
-  return {plain({in[0].shape[1], in[1].shape[1]}, in[0].dtype)};
+  const Spec &x = in[0], &dy = in[1];
+  check_numbers(x, "input");
+  check_matrix(dy, "the output gradient");
+  check_same(dy, plain({x.shape[0], dy.shape[1]}, x.dtype), "the output gradient");
+  return {plain({x.shape[1], dy.shape[1]}, x.dtype)};
 }
 
 void forward_ref(const Attrs&, const Args& args) noexcept {

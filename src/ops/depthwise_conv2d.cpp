@@ -60,9 +60,8 @@ Specs infer_grad_kernel(const Attrs& attrs, std::span<const Spec> in) {
   check_activation(attrs);
   const Extent kernel = extent_of(attrs, "kernel");
   check_windows(attrs, dy, {x.shape[2], x.shape[3]}, kernel);
-  if (x.shape[0] != dy.shape[0] || x.shape[1] != dy.shape[1])
-    refuse("input " + to_string(x) + " and output gradient " + to_string(dy),
-           "as many images and channels in both are needed");
+  check_same(dy, blocked(x.shape[0], x.shape[1], dy.shape[2], dy.shape[3], x.dtype),
+             "the output gradient");
   return {kernel_spec(x, kernel)};
 }
 

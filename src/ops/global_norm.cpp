@@ -2,8 +2,8 @@
 // not.
 #include <cmath>
 
-#include "ops/rules.h"
 #include "ops/sum_of_squares.h"
+#include "ops/window.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -11,6 +11,7 @@ namespace {
 Specs infer(const Attrs&, std::span<const Spec> in) {
   if (in.empty()) refuse("no inputs", "the loss, then the gradients are needed");
   check_vector(in[0], 1, "the loss");
+  for (const Spec& spec : in) check_real(spec, "a gradient");
   return {plain({1}, DType::f64)};
 }
 

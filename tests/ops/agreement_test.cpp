@@ -15,8 +15,8 @@ void expect_close(const TensorView& got, const TensorView& wanted, double tolera
   const double limit = is_real(got.spec.dtype) ? tolerance * largest : 0;
   for (std::size_t i = 0; i < a.size(); ++i)
     ASSERT_LE(std::fabs(a[i] - b[i]), limit)
-        << "element " << i << " of " << to_string(got.spec) << ": " << a[i] << ", reference " << b[i]
-        << ", largest " << largest;
+        << "element " << i << " of " << to_string(got.spec) << ": " << a[i] << ", reference "
+        << b[i] << ", largest " << largest;
 }
 
 TEST_P(EveryOp, HasSamplesAndKernels) {

@@ -1,25 +1,12 @@
 // What tensor/kernel.h promises of every kernel, besides right numbers.
-#include <omp.h>
-
 #include <cmath>
 
 #include "tests/support/allocation_counter.h"
 #include "tests/support/every_op.h"
+#include "tests/support/threads.h"
 
 namespace plimsoll {
 namespace {
-
-// Runs with a team of its own size; the old size comes back with the end of the scope.
-class Threads {
- public:
-  explicit Threads(int count) : before_(omp_get_max_threads()) { omp_set_num_threads(count); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-  ~Threads() { omp_set_num_threads(before_); }
-
- private:
-  int before_;
-};
 
 bool is_own(const Kernel& kernel) { return kernel.name != "onednn"; }
 
@@ -38,7 +25,8 @@ TEST_P(EveryOp, InPlaceEqualsOutOfPlace) {
     if (!apart.prepare(kernel)) return;
     apart.run();
     for (const InPlace& rule : op().in_place) {
-      const auto out = static_cast<std::size_t>(rule.out), over = static_cast<std::size_t>(rule.over);
+      const auto out = static_cast<std::size_t>(rule.out),
+                 over = static_cast<std::size_t>(rule.over);
       if (rule.required || out >= apart.outputs() || over >= sample.in.size()) continue;
       if (apart.out(out).spec.bytes() != apart.in_spec(over).bytes()) continue;
       EXPECT_TRUE(bits_of(op(), sample, kernel, {.in_place = rule}) == apart.bits())
@@ -63,10 +51,12 @@ TEST_P(EveryOp, OneThreadAgreesWithMany) {
       return;
     }
     for (std::size_t i = 0; i < alone.outputs(); ++i) {
-      const std::vector<double> a = logical_elements(alone.out(i)), b = logical_elements(together.out(i));
+      const std::vector<double> a = logical_elements(alone.out(i)),
+                                b = logical_elements(together.out(i));
       double largest = 0;
       for (double v : a) largest = std::max(largest, std::fabs(v));
-      for (std::size_t e = 0; e < a.size(); ++e) ASSERT_NEAR(a[e], b[e], 1e-5 * largest) << "element " << e;
+      for (std::size_t e = 0; e < a.size(); ++e)
+        ASSERT_NEAR(a[e], b[e], 1e-5 * largest) << "element " << e;
     }
   });
 }

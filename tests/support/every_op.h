@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 #include "ops/table.h"
@@ -19,11 +20,15 @@ void for_each_kernel(const OpDef& op, Body body) {
     for (const auto& [name, value] : op.samples[s].attrs.entries())
       text += " " + name + "=" + to_string(value);
     for (const Kernel& kernel : op.kernels) {
-      SCOPED_TRACE("kernel " + std::string(kernel.name) + ", sample " + std::to_string(s) + ":" + text);
+      SCOPED_TRACE("kernel " + std::string(kernel.name) + ", sample " + std::to_string(s) + ":" +
+                   text);
       body(op.samples[s], kernel);
     }
   }
 }
+
+// Failures name the op, not the address of its definition.
+inline void PrintTo(const OpDef* op, std::ostream* out) { *out << op->name; }
 
 inline std::string name_of_op(const testing::TestParamInfo<const OpDef*>& info) {
   return info.param->name;

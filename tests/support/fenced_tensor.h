@@ -1,4 +1,5 @@
-// Tensors for tests of kernels: filled by rule, readable as numbers, with a fence around their bytes.
+// Tensors for tests of kernels: filled by rule, readable as numbers, with a fence around their
+// bytes.
 #pragma once
 
 #include <cmath>
@@ -77,22 +78,28 @@ inline std::vector<double> sample_values(const SampleInput& input, std::uint64_t
     const double u = (static_cast<double>(draw[0]) + 0.5) * 0x1p-32;
     const double v = (static_cast<double>(draw[1]) + 0.5) * 0x1p-32;
     const double normal = std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v);
-    const double made[] = {normal, 0.2 + 2 * u, std::floor(u * static_cast<double>(input.limit)),
-                           0.02 + 0.96 * u, std::floor(u * 5), 0.0, 1.0};
+    const double made[] = {normal,
+                           0.2 + 2 * u,
+                           std::floor(u * static_cast<double>(input.limit)),
+                           0.02 + 0.96 * u,
+                           std::floor(u * 5),
+                           0.0,
+                           1.0};
     static_assert(static_cast<int>(Fill::normal) == 0 && static_cast<int>(Fill::one) == 6);
     values.push_back(static_cast<double>(static_cast<float>(made[static_cast<int>(input.fill)])));
   }
   return values;
 }
 
-// Owns the bytes of one tensor, in the middle of others that nobody may touch: 64 bytes at both ends
-// and, for a slice, 8 channels before and behind it in every image. Everything starts as the fence
-// does, a byte that makes huge numbers, so that what a kernel forgets to write is seen.
+// Owns the bytes of one tensor, in the middle of others that nobody may touch: 64 bytes at both
+// ends and, for a slice, 8 channels before and behind it in every image. Everything starts as the
+// fence does, a byte that makes huge numbers, so that what a kernel forgets to write is seen.
 class FencedTensor {
  public:
   static constexpr std::byte kFence{0x7F};
 
-  // `shift` moves the data by that many bytes; `sliced` makes a blocked tensor a slice of a wider one.
+  // `shift` moves the data by that many bytes; `sliced` makes a blocked tensor a slice of a wider
+  // one.
   FencedTensor(const Spec& spec, std::int64_t shift, bool sliced) {
     const std::int64_t size = size_of(spec.dtype);
     std::int64_t border = 0;
@@ -127,7 +134,9 @@ class FencedTensor {
   static constexpr std::int64_t kEnd = 64;
 
   struct Free {
-    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{4096}); }
+    void operator()(std::byte* memory) const {
+      ::operator delete[](memory, std::align_val_t{4096});
+    }
   };
 
   // body(begin, bytes, whether they belong to the tensor) for all memory, in order.

@@ -40,9 +40,9 @@ inline Specs promoted(const OpDef& op, const Sample& sample) {
 // How the operands of a run lie in memory.
 struct Setting {
   bool in_f64 = false;
-  bool sliced = false;       // blocked operands are slices of wider tensors
-  std::int64_t shift = 0;    // bytes by which every buffer is moved
-  int scratch_byte = 0x7F;   // what scratch holds before the run
+  bool sliced = false;      // blocked operands are slices of wider tensors
+  std::int64_t shift = 0;   // bytes by which every buffer is moved
+  int scratch_byte = 0x7F;  // what scratch holds before the run
   std::optional<InPlace> in_place = std::nullopt;
 };
 
@@ -114,14 +114,15 @@ class OpRun {
 
   // Nothing around the operands and the scratch was written, nor an input that is not an output.
   void expect_only_outputs_written() const {
-    for (const FencedTensor& tensor : out_) EXPECT_TRUE(tensor.fence_stands()) << "around an output";
+    for (const FencedTensor& tensor : out_)
+      EXPECT_TRUE(tensor.fence_stands()) << "around an output";
     EXPECT_TRUE(scratch_->fence_stands()) << "around the scratch";
     EXPECT_EQ(scratch_->content().back(), FencedTensor::kFence) << "behind the scratch";
     for (std::size_t i = 0; i < in_.size(); ++i) {
       EXPECT_TRUE(in_[i].fence_stands()) << "around input " << i;
       bool output = false;
       for (const auto& over : overwrites_) output = output || over == i;
-      if (!output) EXPECT_TRUE(in_[i].content() == before_[i]) << "input " << i << " was written";
+      EXPECT_TRUE(output || in_[i].content() == before_[i]) << "input " << i << " was written";
     }
   }
 
@@ -133,12 +134,14 @@ class OpRun {
         padding[static_cast<std::size_t>(view.spec.offset(a, b, c, d))] = false;
       });
       for (std::size_t i = 0; i < stored.size(); ++i)
-        if (padding[i]) ASSERT_EQ(stored[i], 0) << "padding at " << i << " of " << to_string(view.spec);
+        ASSERT_TRUE(!padding[i] || stored[i] == 0)
+            << "padding at " << i << " of " << to_string(view.spec) << " is " << stored[i];
     }
   }
 
  private:
-  // The input that output `out` replaces: where the op demands it, or where the setting asks for it.
+  // The input that output `out` replaces: where the op demands it, or where the setting asks for
+  // it.
   std::optional<std::size_t> overwritten_by(std::size_t out, const Spec& spec) const {
     std::vector<InPlace> rules;
     for (const InPlace& rule : op_.in_place)

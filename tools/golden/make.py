@@ -131,6 +131,7 @@ def golden(network, recipe):
         "batch": recipe["batch"],
         "image": recipe["image"],
         "classes": recipe["classes"],
+        "beta": recipe["beta"],
         "rule": rule.TEXT,
         "parameters": double["parameters"],
         "loss": short(double["loss"]),

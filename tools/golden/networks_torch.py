@@ -32,13 +32,14 @@ class Graph:
     EPSILON = 1e-3
     MOMENTUM = 0.99
 
-    def __init__(self):
+    def __init__(self, beta):
+        self.beta = beta
         self.parameters = {}
         self.moving = {}
 
     def parameter(self, name, *shape):
         if name not in self.parameters:
-            value = torch.from_numpy(rule.parameter(name, shape)).double()
+            value = torch.from_numpy(rule.parameter(name, shape, self.beta)).double()
             self.parameters[name] = value.requires_grad_()
         return self.parameters[name]
 

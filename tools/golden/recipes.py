@@ -12,9 +12,12 @@ OPTIMIZERS = {
 }
 
 
-def recipe(batch, image, classes, sgd, rmsprop, adam):
+BETA = 2.0
+
+
+def recipe(batch, image, classes, sgd, rmsprop, adam, beta=BETA):
     rates = {"sgd": sgd, "rmsprop": rmsprop, "adam": adam}
-    return {"batch": batch, "image": image, "classes": classes, "rates": rates}
+    return {"batch": batch, "image": image, "classes": classes, "beta": beta, "rates": rates}
 
 
 RECIPES = {

@@ -16,7 +16,7 @@ TEXT = (
     "h = fnv1a64(name); x = splitmix64_finalizer(h + (i+1)*0x9E3779B97F4A7C15); "
     "r = 2*((x>>40)*2^-24) - 1; "
     "kernel (conv, pointwise, dense): r*sqrt(6/fan_in); depthwise kernel: r*sqrt(6/(kh*kw)); "
-    "bias: 0.1*r; gamma: 1+0.1*r; beta: 0.1*r; moving_mean: 0; moving_variance: 1; "
+    "bias: 0.1*r; gamma: 1+0.1*r; beta: B+0.1*r, B in the field `beta`; moving_mean: 0; moving_variance: 1; "
     "image: r; label: (x>>40) % classes; each value rounded once to float32"
 )
 
@@ -45,8 +45,9 @@ def uniform(name, shape):
     return (2.0 * (bits(name, count).astype(np.float64) * 2.0**-24) - 1.0).reshape(shape)
 
 
-def parameter(name, shape):
-    """The float32 value of parameter `name` ("layer/weight"), `shape` in the logical layout."""
+def parameter(name, shape, beta):
+    """The float32 value of parameter `name` ("layer/weight"), `shape` in the logical layout.
+    `beta` is what the betas of batch normalization lie around."""
     weight = name.rsplit("/", 1)[1]
     if weight == "moving_mean":
         return np.zeros(shape, np.float32)
@@ -59,7 +60,9 @@ def parameter(name, shape):
         value = r * math.sqrt(6.0 / fan_in)
     elif weight == "gamma":
         value = 1.0 + 0.1 * r
-    elif weight in ("bias", "beta"):
+    elif weight == "beta":
+        value = beta + 0.1 * r
+    elif weight == "bias":
         value = 0.1 * r
     else:
         raise ValueError(f"no rule for the weight of {name}")

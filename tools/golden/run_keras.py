@@ -44,15 +44,16 @@ def named_variables(model):
     }
 
 
-def fill(variables):
+def fill(variables, beta):
     """Gives every variable the value of the rule."""
     for name, (variable, order) in variables.items():
         shape = tuple(variable.shape)
         if order:
-            value = rule.parameter(name, tuple(shape[axis] for axis in TO_LOGICAL[order]))
+            logical = tuple(shape[axis] for axis in TO_LOGICAL[order])
+            value = rule.parameter(name, logical, beta)
             value = np.transpose(value, FROM_LOGICAL[order])
         else:
-            value = rule.parameter(name, shape)
+            value = rule.parameter(name, shape, beta)
         variable.assign(value.astype(variable.dtype))
 
 
@@ -73,7 +74,7 @@ def measure(network, recipe, precision, kinds=tuple(OPTIMIZERS)):
     keras.backend.set_floatx(precision)
     model = networks_keras.build(network, recipe["image"], recipe["classes"])
     variables = named_variables(model)
-    fill(variables)
+    fill(variables, recipe["beta"])
 
     images = rule.images((recipe["batch"], *recipe["image"])).astype(precision)
     images = tf.constant(np.transpose(images, (0, 2, 3, 1)))
@@ -109,7 +110,7 @@ def measure(network, recipe, precision, kinds=tuple(OPTIMIZERS)):
         "losses": {},
     }
     for kind in kinds:
-        fill(variables)
+        fill(variables, recipe["beta"])
         optimizer = optimizer_of(kind, recipe["rates"][kind], precision)
         optimizer.build(model.trainable_variables)
         losses = []

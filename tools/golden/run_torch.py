@@ -19,7 +19,7 @@ torch.set_num_threads(1)
 def measure(network, recipe):
     images = torch.from_numpy(rule.images((recipe["batch"], *recipe["image"]))).double()
     labels = torch.from_numpy(rule.labels(recipe["batch"], recipe["classes"])).long()
-    graph = networks_torch.Graph()
+    graph = networks_torch.Graph(recipe["beta"])
 
     def forward():
         logits = networks_torch.NETWORKS[network](graph, images, recipe["classes"])

@@ -233,8 +233,9 @@ class GradInputJob final : public PartsJob {
     transpose_blocks(shape_.weights() / (kLanes * kLanes), args.in[1].as<float>(), turned);
     for_each_part([&](Primitive& primitive, std::int64_t first, std::int64_t images) {
       float* part = dx + first * shape_.input_image();
-      primitive.run({dy + first * shape_.output_image(), turned, strided_point_ ? seen(args) : part},
-                    inner(args));
+      primitive.run(
+          {dy + first * shape_.output_image(), turned, strided_point_ ? seen(args) : part},
+          inner(args));
       if (strided_point_) scatter(grid_of(shape_, images), seen(args), part);
     });
   }
@@ -248,8 +249,7 @@ class GradKernelJob final : public PartsJob {
   explicit GradKernelJob(const ConvolutionShape& shape) : PartsJob(shape) {}
 
   std::int64_t scratch() const override {
-    return PartsJob::scratch() +
-           (part_ < shape_.images ? round_up(4 * shape_.weights(), 64) : 0);
+    return PartsJob::scratch() + (part_ < shape_.images ? round_up(4 * shape_.weights(), 64) : 0);
   }
 
   void run(const Args& args) noexcept override {

@@ -1,0 +1,20 @@
+// The number of OpenMP threads, for a while.
+#pragma once
+
+#include <omp.h>
+
+namespace plimsoll {
+
+// Parallel regions use `count` threads until the end of the scope.
+class Threads {
+ public:
+  explicit Threads(int count) : before_(omp_get_max_threads()) { omp_set_num_threads(count); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  ~Threads() { omp_set_num_threads(before_); }
+
+ private:
+  int before_;
+};
+
+}  // namespace plimsoll
