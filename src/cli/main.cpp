@@ -57,7 +57,7 @@ int run(const std::vector<std::string>& words) {
       if (command == nullptr && arguments[0][0] != '-')
         throw UsageError({.where = "command line",
                           .got = "there is no command '" + arguments[0] + "'",
-                          .expected = "one that `plimsoll --help` lists",
+                          .expected = "expected one that `plimsoll --help` lists",
                           .hint = did_you_mean(nearest(arguments[0], names))});
       if (command != nullptr) {
         const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());

@@ -20,7 +20,7 @@ void check_range(const char* option, std::int64_t value, std::int64_t least, std
   if (value < least || value > most)
     throw UsageError({.where = option,
                       .got = std::to_string(value),
-                      .expected = std::to_string(least) + " to " + std::to_string(most)});
+                      .expected = "expected " + std::to_string(least) + " to " + std::to_string(most)});
 }
 
 std::string config_path(const std::vector<std::string>& words) {
@@ -36,7 +36,7 @@ std::string scalar_text(const toml::node& node, const std::string& where) {
   if (const auto* whole = node.as_integer()) return std::to_string(whole->get());
   if (const auto* real = node.as_floating_point()) return to_string(AttrValue(real->get()));
   throw UsageError(
-      {.where = where, .got = "a list or table", .expected = "a text, number or true/false"});
+      {.where = where, .got = "a list or table", .expected = "expected a text, number or true/false"});
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ std::string scalar_text(const toml::node& node, const std::string& where) {
 nn::Size2 parse_image_size(const std::string& text) {
   const auto refuse = [&] {
     throw UsageError(
-        {.where = "--image", .got = "'" + text + "'", .expected = "a size like 299 or 200x300"});
+        {.where = "--image", .got = "'" + text + "'", .expected = "expected a size like 299 or 200x300"});
   };
   const auto number = [&](std::string_view part) {
     std::int64_t value = 0;
@@ -100,7 +100,7 @@ void CommonOptions::add_to(CLI::App& command) {
 }
 
 int CommonOptions::apply_threads() const {
-  const int count = threads == 0 ? usable_cores() : check_threads(threads);
+  const int count = threads ? check_threads(*threads) : usable_cores();
   omp_set_dynamic(0);
   omp_set_num_threads(count);
   return count;
@@ -118,7 +118,7 @@ std::vector<std::string> with_config(const CLI::App& command,
     throw UsageError(
         {.where = path + ":" + std::to_string(at.line) + ":" + std::to_string(at.column),
          .got = std::string(error.description()),
-         .expected = "a TOML file"});
+         .expected = "expected a TOML file"});
   }
   std::vector<std::string> known;
   for (const CLI::Option* option : command.get_options())
@@ -131,11 +131,11 @@ std::vector<std::string> with_config(const CLI::App& command,
     if (option == nullptr)
       throw UsageError({.where = where,
                         .got = "unknown key '" + name + "'",
-                        .expected = "a long option of `plimsoll " + command.get_name() + "`",
+                        .expected = "expected a long option of `plimsoll " + command.get_name() + "`",
                         .hint = did_you_mean(nearest(name, known))});
     if (const auto* flag = node.as_boolean()) {
       if (option->get_items_expected_max() != 0)
-        throw UsageError({.where = where, .got = name + " = true/false", .expected = "a value"});
+        throw UsageError({.where = where, .got = name + " = true/false", .expected = "expected a value"});
       if (flag->get()) result.push_back("--" + name);
       continue;
     }

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "nn/nn.h"
@@ -29,7 +30,7 @@ struct ModelOptions {
 };
 
 struct CommonOptions {
-  std::int64_t threads = 0;  // 0: what the process may use
+  std::optional<std::int64_t> threads;  // none: what the process may use
   bool json = false;
   bool quiet = false;
   std::string config;

@@ -44,7 +44,8 @@ void listen_to_signals() {
 }
 
 void check(bool good, const char* option, const std::string& got, const char* expected) {
-  if (!good) throw UsageError({.where = option, .got = got, .expected = expected});
+  if (!good)
+    throw UsageError({.where = option, .got = got, .expected = std::string("expected ") + expected});
 }
 
 void write_args(const Settings& s, const nn::Input& input, int threads,

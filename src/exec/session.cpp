@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/step_region.h"
 #include "plan/storage.h"
 
 namespace plimsoll {
@@ -125,6 +126,7 @@ void Session::open() {
 }
 
 void Session::run(std::size_t tape) noexcept {
+  const StepRegion region;
   for (BoundInstruction& step : tracks_[tape]->bound)
     step.job->run({.in = step.in, .out = step.out, .scratch = step.scratch});
 }

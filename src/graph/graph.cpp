@@ -44,7 +44,7 @@ Attrs complete_attrs(const OpDef& op, const Attrs& given) {
       const auto near = nearest(name, known);
       throw UsageError({.where = op.name,
                         .got = "unknown attribute '" + name + "'",
-                        .expected = near ? "perhaps '" + *near + "'" : "one the op has"});
+                        .expected = near ? "expected '" + *near + "' perhaps" : "expected one the op has"});
     }
     if (fallback->index() == value.index()) {
       complete.set(name, value);
@@ -54,7 +54,7 @@ Attrs complete_attrs(const OpDef& op, const Attrs& given) {
     } else {
       throw UsageError({.where = op.name,
                         .got = "attribute '" + name + "' is " + to_string(value),
-                        .expected = "a value like " + to_string(*fallback)});
+                        .expected = "expected a value like " + to_string(*fallback)});
     }
   }
   return complete;
@@ -81,7 +81,7 @@ Values Graph::call(std::string_view op_name, const Values& in, const Attrs& attr
   if (op == nullptr)
     throw UsageError({.where = std::string(layer),
                       .got = "unknown op '" + std::string(op_name) + "'",
-                      .expected = "an op of the table"});
+                      .expected = "expected an op of the table"});
   Node node{.op = op, .attrs = {}, .in = in, .out = {}, .name = std::string(layer)};
   std::vector<Spec> specs;
   for (ValueId id : in) specs.push_back(spec(id));

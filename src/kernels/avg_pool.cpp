@@ -1,6 +1,7 @@
 #include "kernels/avg_pool.h"
 
 #include "kernels/gather.h"
+#include "kernels/stretch.h"
 
 namespace plimsoll::kernels {
 namespace {
@@ -15,40 +16,102 @@ __m256 share_of(const Range& rows, const Range& columns) {
       1.0f / static_cast<float>((rows.last - rows.first) * (columns.last - columns.first)));
 }
 
-// kSize > 0: a square window of that size, unrolled where it lies wholly inside the image.
-template <int kSize>
-void pool_plane(const Window& window, const float* x, float* y) {
-  const Slide &h = window.h, &w = window.w;
-  const Range inner = w.inner();
-  for (std::int64_t oh = 0; oh < h.out; ++oh) {
-    const Range rows = h.taps(oh);
-    const auto edges = [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t ow = first; ow < last; ++ow) {
-        const Range columns = w.taps(ow);
-        __m256 sum = _mm256_setzero_ps();
-        for (std::int64_t kh = rows.first; kh < rows.last; ++kh)
-          for (std::int64_t kw = columns.first; kw < columns.last; ++kw)
-            sum = _mm256_add_ps(sum, load_cell(x, h.at(oh, kh) * w.in + w.at(ow, kw)));
-        store_cell(y, oh * w.out + ow, _mm256_mul_ps(sum, share_of(rows, columns)));
-      }
-    };
-    if (kSize == 0 || rows.last - rows.first < kSize) {
-      edges(0, w.out);
-      continue;
+// A row of windows that lie wholly between the left and right margins: all cells get the same
+// share.
+struct SharedRow {
+  const float* dy;
+  __m256 share;
+
+  __m256 operator()(std::int64_t ow, std::int64_t) const {
+    return _mm256_mul_ps(load_cell(dy, ow), share);
+  }
+};
+
+// One stretch of 3x3 windows. By value: see gather_cells.
+template <class Size>
+void pool_stretch(const float* x, float* y, Stretch s) {
+  const __m256 share = _mm256_set1_ps(1.0f / static_cast<float>(Size::rows * Size::columns));
+  const float* corner = x + s.input * kLanes;
+  for (std::int64_t i = 0; i < s.count; ++i, corner += s.next_window * kLanes) {
+    __m256 sum[Size::tile];
+    for (auto& one : sum) one = _mm256_setzero_ps();
+#pragma GCC unroll 8
+    for (int r = 0; r < Size::rows + Size::tile - 1; ++r) {
+      __m256 row = _mm256_setzero_ps();
+#pragma GCC unroll 8
+      for (int c = 0; c < Size::columns; ++c)
+        row = _mm256_add_ps(row, load_cell(corner, r * s.next_row + c));
+#pragma GCC unroll 8
+      for (int t = 0; t < Size::tile; ++t)
+        if (r - t >= 0 && r - t < Size::rows) sum[t] = _mm256_add_ps(sum[t], row);
     }
-    edges(0, inner.first);
-    const __m256 share = share_of(rows, {0, kSize});
-    for (std::int64_t ow = inner.first; ow < inner.last; ++ow) {
-      const float* corner = x + (h.at(oh, 0) * w.in + w.at(ow, 0)) * kLanes;
-      __m256 sum = _mm256_setzero_ps();
-      for (int kh = 0; kh < kSize; ++kh)
-        for (int kw = 0; kw < kSize; ++kw)
-          sum = _mm256_add_ps(sum, load_cell(corner + kh * w.in * kLanes, kw));
-      store_cell(y, oh * w.out + ow, _mm256_mul_ps(sum, share));
-    }
-    edges(inner.last, w.out);
+#pragma GCC unroll 8
+    for (int t = 0; t < Size::tile; ++t)
+      store_cell(y, s.output + t * s.next_output_row + i, _mm256_mul_ps(sum[t], share));
   }
 }
+
+void pool_any(const Window& window, const float* x, float* y) {
+  const Slide &h = window.h, &w = window.w;
+  for (std::int64_t oh = 0; oh < h.out; ++oh)
+    for (std::int64_t ow = 0; ow < w.out; ++ow) {
+      const Range rows = h.taps(oh), columns = w.taps(ow);
+      __m256 sum = _mm256_setzero_ps();
+      for (std::int64_t kh = rows.first; kh < rows.last; ++kh)
+        for (std::int64_t kw = columns.first; kw < columns.last; ++kw)
+          sum = _mm256_add_ps(sum, load_cell(x, h.at(oh, kh) * w.in + w.at(ow, kw)));
+      store_cell(y, oh * w.out + ow, _mm256_mul_ps(sum, share_of(rows, columns)));
+    }
+}
+
+void pool_plane(const Window& window, const float* x, float* y) {
+  if (window.h.kernel != 3 || window.w.kernel != 3) return pool_any(window, x, y);
+  for_each_stretch(window, {0, window.h.out}, [=]<class Size>(Size, const Stretch& stretch) {
+    pool_stretch<Size>(x, y, stretch);
+  });
+}
+
+// The shares depend on row and column apart: 1/(r*c) = 1/r * 1/c, tabled in scratch.
+class GradJob final : public Job {
+ public:
+  explicit GradJob(const Window& window) : window_(window) {}
+
+  std::int64_t scratch() const override { return 4 * (window_.h.out + window_.w.out); }
+
+  void run(const Args& args) noexcept override {
+    const TensorView &dy = args.in[0], &dx = args.out[0];
+    const Shape& shape = dy.spec.shape;
+    const std::int64_t wide = window_.w.out;
+    float* row_share = reinterpret_cast<float*>(args.scratch);
+    float* column_share = row_share + window_.h.out;
+    fill_shares(window_.h, row_share);
+    fill_shares(window_.w, column_share);
+    const float whole = 1.0f / static_cast<float>(window_.w.kernel);
+#pragma omp parallel for collapse(2)
+    for (std::int64_t n = 0; n < shape[0]; ++n)
+      for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
+        const float* from = plane<float>(dy, n, block);
+        const auto row = [=](std::int64_t oh, std::int64_t) {
+          return SharedRow{from + oh * wide * kLanes, _mm256_set1_ps(row_share[oh] * whole)};
+        };
+        const auto edge = [=](std::int64_t oh, std::int64_t ow, std::int64_t, std::int64_t) {
+          return _mm256_mul_ps(load_cell(from, oh * wide + ow),
+                               _mm256_set1_ps(row_share[oh] * column_share[ow]));
+        };
+        gather_plane(window_, window_.w.inner(), plane<float>(dx, n, block), row, edge);
+      }
+  }
+
+ private:
+  static void fill_shares(const Slide& slide, float* shares) {
+    for (std::int64_t o = 0; o < slide.out; ++o) {
+      const Range taps = slide.taps(o);
+      shares[o] = 1.0f / static_cast<float>(taps.last - taps.first);
+    }
+  }
+
+  Window window_;
+};
 
 }  // namespace
 
@@ -56,37 +119,16 @@ void avg_pool(const Attrs& attrs, const Args& args) noexcept {
   const TensorView &x = args.in[0], &y = args.out[0];
   const Shape& shape = x.spec.shape;
   const Window window = pool_window(attrs, shape, y.spec.shape);
-  const bool square = window.h.kernel == window.w.kernel;
-  const auto pool = square && window.h.kernel == 3   ? pool_plane<3>
-                    : square && window.h.kernel == 2 ? pool_plane<2>
-                                                     : pool_plane<0>;
 #pragma omp parallel for collapse(2)
   for (std::int64_t n = 0; n < shape[0]; ++n)
     for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block)
-      pool(window, plane<float>(x, n, block), plane<float>(y, n, block));
+      pool_plane(window, plane<float>(x, n, block), plane<float>(y, n, block));
 }
 
-void avg_pool_grad(const Attrs& attrs, const Args& args) noexcept {
-  const TensorView &dy = args.in[0], &dx = args.out[0];
-  const Shape& shape = dy.spec.shape;
-  const Window window = pool_window(attrs, dx.spec.shape, shape);
-  const Slide &h = window.h, &w = window.w;
-  const Range whole = h.inner();
-  const __m256 share = share_of({0, h.kernel}, {0, w.kernel});
-#pragma omp parallel for collapse(2)
-  for (std::int64_t n = 0; n < shape[0]; ++n)
-    for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
-      const float* from = plane<float>(dy, n, block);
-      const auto inner = [&](std::int64_t oh, std::int64_t ow, std::int64_t, std::int64_t) {
-        const __m256 part =
-            oh >= whole.first && oh < whole.last ? share : share_of(h.taps(oh), {0, w.kernel});
-        return _mm256_mul_ps(load_cell(from, oh * w.out + ow), part);
-      };
-      const auto edge = [&](std::int64_t oh, std::int64_t ow, std::int64_t, std::int64_t) {
-        return _mm256_mul_ps(load_cell(from, oh * w.out + ow), share_of(h.taps(oh), w.taps(ow)));
-      };
-      gather_plane(window, w.inner(), plane<float>(dx, n, block), inner, edge);
-    }
+std::unique_ptr<Job> prepare_avg_pool_grad(const Call& call) {
+  const Spec &dy = call.in[0].spec, &dx = call.out[0].spec;
+  if (dy.dtype != DType::f32) return nullptr;
+  return std::make_unique<GradJob>(pool_window(call.attrs, dx.shape, dy.shape));
 }
 
 }  // namespace plimsoll::kernels

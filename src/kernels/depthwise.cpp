@@ -92,6 +92,16 @@ void gather_any(const Window& window, const float* dy, Tap tap, Put put) {
     }
 }
 
+// A row of windows, seen from a row of input cells that they cover with one row of weights.
+struct WeightedRow {
+  const float* dy;
+  const float* weights;
+
+  __m256 operator()(std::int64_t ow, std::int64_t kw) const {
+    return _mm256_mul_ps(load_cell(dy, ow), load_cell(weights, kw));
+  }
+};
+
 void mask_plane(const float* x, float* dx, std::int64_t cells) {
   for (std::int64_t i = 0; i < cells; ++i) {
     const __m256 positive = _mm256_cmp_ps(load_cell(x, i), _mm256_setzero_ps(), _CMP_GT_OQ);
@@ -123,10 +133,13 @@ void grad_input_plane(const Window& window, const float* dy, const float* weight
     return;
   }
   if (h.dilation == 1 && w.dilation == 1) {
-    const auto term = [&](std::int64_t oh, std::int64_t ow, std::int64_t kh, std::int64_t kw) {
-      return _mm256_mul_ps(load_cell(dy, oh * w.out + ow), tap(kh, kw));
+    const auto row = [=, wide = w.out, columns = w.kernel](std::int64_t oh, std::int64_t kh) {
+      return WeightedRow{dy + oh * wide * kLanes, weights + kh * columns * kLanes};
     };
-    gather_plane(window, {0, w.out}, dx, term, term);
+    gather_plane(window, {0, w.out}, dx, row,
+                 [=](std::int64_t oh, std::int64_t ow, std::int64_t kh, std::int64_t kw) {
+                   return row(oh, kh)(ow, kw);
+                 });
   } else {
     gather_any(window, dy, tap, put);
   }

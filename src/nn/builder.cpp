@@ -56,7 +56,7 @@ std::string Builder::begin_layer(std::string_view type, std::string_view base,
   for (const Layer& layer : layers_)
     if (layer.name == chosen)
       throw UsageError(
-          {.where = chosen, .got = "two layers have this name", .expected = "names that differ"});
+          {.where = chosen, .got = "two layers have this name", .expected = "expected names that differ"});
   Layer layer{.name = chosen,
               .type = std::string(type),
               .output = {},
@@ -83,7 +83,7 @@ ValueId Builder::parameter(std::string_view weight, const Spec& spec, const Init
   if (elements > static_cast<double>(kLargestParameter))
     throw UsageError({.where = name,
                       .got = "a weight of shape " + to_string(spec.shape),
-                      .expected = "at most 2^33 elements",
+                      .expected = "expected at most 2^33 elements",
                       .hint = "is the number of classes or units right?"});
   layers_.back().parameters.push_back({name, spec, init, trainable});
   return graph_.add_value(name, spec, trainable ? Role::parameter : Role::state);
@@ -105,7 +105,7 @@ ValueId Builder::conv2d(ValueId x, std::int64_t filters, Size2 kernel, const Con
     throw UsageError({.where = "conv2d '" + layer + "'",
                       .got = std::to_string(filters) + " filters in " +
                              std::to_string(options.groups) + " groups over " + to_string(in),
-                      .expected = "an image, and channels and filters that the groups divide"});
+                      .expected = "expected an image, and channels and filters that the groups divide"});
   Attrs attrs = window_attrs(in, kernel, options);
   attrs.set("groups", options.groups);
   const Spec weights = conv_kernel_spec(in, filters, kernel.h, kernel.w, options.groups);
@@ -167,7 +167,7 @@ ValueId Builder::dense(ValueId x, std::int64_t units, std::string_view name,
   if (in.shape.rank() != 2 || units < 1)
     throw UsageError({.where = "dense '" + layer + "'",
                       .got = std::to_string(units) + " units over " + to_string(in),
-                      .expected = "at least one unit over a [N,C] tensor",
+                      .expected = "expected at least one unit over a [N,C] tensor",
                       .hint = "flatten or pool images first"});
   const Spec weights = plain({in.shape[1], units}, in.dtype);
   Values operands{x,
@@ -225,7 +225,7 @@ ValueId Builder::dropout(ValueId x, double rate, std::string_view name) {
   if (rate < 0 || rate >= 1)
     throw UsageError({.where = "dropout '" + layer + "'",
                       .got = "rate " + std::to_string(rate),
-                      .expected = "at least 0 and below 1"});
+                      .expected = "expected at least 0 and below 1"});
   if (mode_ == Mode::inference || rate == 0) {
     layers_.back().output = x;
     layers_.back().output_spec = spec(x);

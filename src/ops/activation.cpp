@@ -98,6 +98,13 @@ std::vector<Sample> forward_samples() {
     samples.push_back({.in = {{blocked(2, 13, 5, 3)}}, .attrs = attrs});
     samples.push_back({.in = {{plain({3, 7})}}, .attrs = attrs});
   }
+  samples.push_back({.in = {{plain({5, 7001})}}});  // more than one run
+  return samples;
+}
+
+std::vector<Sample> grad_samples() {
+  std::vector<Sample> samples = forward_samples();
+  for (Sample& sample : samples) sample.in.push_back(sample.in[0]);
   return samples;
 }
 
@@ -122,9 +129,7 @@ const OpFamily activation{{
      .in_place = {{.out = 0, .over = 0}},
      .cost = pass_over<2>,
      .kernels = {{"avx2", f32_job<kernels::activation_grad>}, {"ref", plain_job<grad_ref>}},
-     .samples = {{.in = {{blocked(2, 13, 5, 3)}, {blocked(2, 13, 5, 3)}}},
-                 {.in = {{plain({3, 7})}, {plain({3, 7})}},
-                  .attrs = {{"kind", std::string("swish")}}}}},
+     .samples = grad_samples()},
 }};
 
 }  // namespace plimsoll::ops

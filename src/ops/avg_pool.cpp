@@ -143,7 +143,7 @@ const OpFamily avg_pool{{
      .attrs = grad_schema(),
      .infer = infer_grad,
      .cost = pass_over<9>,
-     .kernels = {{"avx2", f32_job<kernels::avg_pool_grad>}, {"ref", plain_job<grad_ref>}},
+     .kernels = {{"avx2", kernels::prepare_avg_pool_grad}, {"ref", plain_job<grad_ref>}},
      .samples = grad_samples()},
 }};
 

@@ -38,15 +38,27 @@ class Mask {
   bool keeps(std::int64_t s, std::int64_t e) const { return kept(draws(s, e), e); }
 
   // to[i] = from[i] * factor for the kept among elements e, e + 1, ... of a sample, 0 for the
-  // others.
+  // others. Whole groups of four are done without a branch: which way it goes is a coin's toss.
   template <class T>
   void apply(std::int64_t s, std::int64_t e, std::int64_t count, const T* from, T factor,
              T* to) const {
-    PhiloxBlock four = draws(s, e);
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (i > 0 && (e + i) % 4 == 0) four = draws(s, e + i);
-      to[i] = kept(four, e + i) ? from[i] * factor : T(0);
+    const auto part = [&](std::int64_t begin, std::int64_t end) {
+      const PhiloxBlock four = draws(s, e + begin);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const T scaled = from[i] * factor;
+        to[i] = kept(four, e + i) ? scaled : T(0);
+      }
+    };
+    std::int64_t i = std::min(count, (4 - e % 4) % 4);
+    if (i > 0) part(0, i);
+    for (; i + 4 <= count; i += 4) {
+      const PhiloxBlock four = draws(s, e + i);
+      for (std::size_t lane = 0; lane < 4; ++lane) {
+        const T scaled = from[i + static_cast<std::int64_t>(lane)] * factor;
+        to[i + static_cast<std::int64_t>(lane)] = four[lane] >= least_ ? scaled : T(0);
+      }
     }
+    if (i < count) part(i, count);
   }
 
  private:

@@ -53,7 +53,8 @@ const OpFamily scale{{
      .cheap_to_repeat = true,
      .cost = pass_over<1>,
      .kernels = {{"loop", plain_job<scale_runs>}},
-     .samples = {{.in = {{blocked(2, 13, 3, 5)}}, .attrs = {{"factor", 0.4}}}}},
+     .samples = {{.in = {{blocked(2, 13, 3, 5)}}, .attrs = {{"factor", 0.4}}},
+                 {.in = {{plain({5, 7001})}, {plain({1})}}, .attrs = {{"factor", -3.0}}}}},
 }};
 
 }  // namespace plimsoll::ops

@@ -53,7 +53,7 @@ ValueId append_loss(Graph& graph, const LossOptions& options, ValueId logits, Va
   if (!binary && options.name != "mse")
     throw UsageError({.where = "--loss",
                       .got = "there is no loss '" + options.name + "'",
-                      .expected = "one of " + join(names, ", "),
+                      .expected = "expected one of " + join(names, ", "),
                       .hint = did_you_mean(nearest(options.name, names))});
   const Spec& spec = graph.spec(logits);
   const ValueId target =

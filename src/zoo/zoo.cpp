@@ -31,7 +31,7 @@ const Network& find_network(std::string_view name) {
   }
   throw UsageError({.where = "--model",
                     .got = "there is no network '" + std::string(name) + "'",
-                    .expected = "a name that `plimsoll summary --list` prints",
+                    .expected = "expected a name that `plimsoll summary --list` prints",
                     .hint = did_you_mean(nearest(name, names))});
 }
 

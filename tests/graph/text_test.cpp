@@ -64,7 +64,7 @@ TEST(GraphText, NumbersSurviveToTheLastBit) {
 }
 
 TEST(GraphText, BlankLinesAndSpacesDoNotMatter) {
-  const Graph graph = parse("\n  input   x :f32[3x4] \n\n y:f32[3x4]=scale( x )  factor=2  @ y\n");
+  const Graph graph = parse("\n  input   x :f32[3x4] \n\n y :f32[3x4]=scale( x )  factor=2  @ y\n");
   EXPECT_EQ(to_text(graph),
             "plimsoll graph 1\ninput x : f32[3x4]\ny : f32[3x4] = scale(x) factor=2.0 @ y\n");
 }

@@ -66,6 +66,35 @@ TEST_P(EveryOp, RefusesNonsenseWithAUsageError) {
   }
 }
 
+// The graph of one call of a sample.
+Graph graph_of(const OpDef& op, const Sample& sample) {
+  Graph graph(op_table());
+  Values in;
+  for (const SampleInput& input : sample.in)
+    in.push_back(graph.add_value("x" + std::to_string(in.size()), input.spec, Role::parameter));
+  graph.call(op.name, in, sample.attrs, "y");
+  return graph;
+}
+
+TEST_P(EveryOp, SurvivesAsText) {
+  for (const Sample& sample : op().samples) {
+    const std::string text = to_text(graph_of(op(), sample));
+    EXPECT_EQ(to_text(parse_graph(text, op_table(), "printed")), text);
+  }
+}
+
+TEST_P(EveryOp, HasAPrice) {
+  for (const Sample& sample : op().samples) {
+    const Graph graph = graph_of(op(), sample);
+    Specs in, out;
+    for (ValueId id : graph.nodes()[0].in) in.push_back(graph.spec(id));
+    for (ValueId id : graph.nodes()[0].out) out.push_back(graph.spec(id));
+    const Cost cost = op().cost(graph.nodes()[0].attrs, in, out);
+    EXPECT_GT(cost.bytes, 0);
+    EXPECT_GE(cost.flops, 0);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ops, EveryOp, testing::ValuesIn(op_table().all()), name_of_op);
 
 }  // namespace

@@ -133,9 +133,9 @@ class OpRun {
       ops::for_each_element(view.spec, [&](auto a, auto b, auto c, auto d) {
         padding[static_cast<std::size_t>(view.spec.offset(a, b, c, d))] = false;
       });
-      for (std::size_t i = 0; i < stored.size(); ++i)
-        ASSERT_TRUE(!padding[i] || stored[i] == 0)
-            << "padding at " << i << " of " << to_string(view.spec) << " is " << stored[i];
+      std::size_t soiled = 0;
+      for (std::size_t i = 0; i < stored.size(); ++i) soiled += padding[i] && stored[i] != 0;
+      EXPECT_EQ(soiled, 0U) << "padding lanes of " << to_string(view.spec) << " are not zero";
     }
   }
 

@@ -1,7 +1,8 @@
-"""How each network is measured: batch, image [C, H, W], classes and learning rates.
+"""How each network is measured: batch, image [C, H, W], classes, learning rates and `beta`,
+the mean of the betas of batch normalization.
 
-Batch and image keep the last feature map large enough for batch normalization to be well
-conditioned; learning rates move the loss by at least a tenth in ten steps without chaos.
+Batch, image and beta keep the gradients well conditioned (see "Precision" in README.md);
+learning rates move the loss by at least a tenth in ten steps, smoothly.
 """
 
 STEPS = 10
@@ -10,8 +11,6 @@ OPTIMIZERS = {
     "rmsprop": {"rho": 0.9, "epsilon": 1e-7},
     "adam": {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7},
 }
-
-
 BETA = 2.0
 
 
@@ -21,15 +20,15 @@ def recipe(batch, image, classes, sgd, rmsprop, adam, beta=BETA):
 
 
 RECIPES = {
-    "inception_mini": recipe(16, [1, 28, 28], 10, sgd=0.01, rmsprop=1e-4, adam=2e-4),
-    "resnet20": recipe(16, [3, 32, 32], 10, sgd=0.002, rmsprop=5e-5, adam=1e-4),
-    "xception_mini": recipe(16, [3, 48, 48], 5, sgd=0.005, rmsprop=1e-4, adam=2e-4),
-    "googlenet": recipe(8, [3, 96, 96], 1000, sgd=5e-6, rmsprop=1e-6, adam=2e-6),
-    "mobilenet_v2": recipe(8, [3, 96, 96], 1000, sgd=1e-5, rmsprop=3e-6, adam=5e-6),
-    "resnet50": recipe(8, [3, 96, 96], 1000, sgd=2e-7, rmsprop=4e-7, adam=5e-7),
-    "xception": recipe(4, [3, 96, 96], 1000, sgd=1e-4, rmsprop=2e-6, adam=4e-6),
-    "inception_v3": recipe(4, [3, 139, 139], 1000, sgd=1e-7, rmsprop=2e-7, adam=3e-7),
-    "mobilenet": recipe(8, [3, 96, 96], 1000, sgd=1e-5, rmsprop=2e-6, adam=4e-6),
+    "inception_mini": recipe(16, [1, 28, 28], 10, sgd=0.01, rmsprop=1e-4, adam=2e-4, beta=0.0),
+    "resnet20": recipe(16, [3, 32, 32], 10, sgd=8e-5, rmsprop=7e-5, adam=1e-4, beta=1.0),
+    "xception_mini": recipe(16, [3, 48, 48], 5, sgd=4e-4, rmsprop=7e-5, adam=1e-4, beta=1.5),
+    "googlenet": recipe(4, [3, 64, 64], 1000, sgd=6e-6, rmsprop=1e-6, adam=2e-6, beta=1.5),
+    "mobilenet_v2": recipe(8, [3, 96, 96], 1000, sgd=8e-5, rmsprop=1e-5, adam=2e-5),
+    "resnet50": recipe(8, [3, 96, 96], 1000, sgd=2e-6, rmsprop=6e-6, adam=1e-5, beta=2.5),
+    "xception": recipe(4, [3, 96, 96], 1000, sgd=3e-5, rmsprop=1e-5, adam=2e-5),
+    "inception_v3": recipe(4, [3, 139, 139], 1000, sgd=3e-5, rmsprop=2e-6, adam=3e-6),
+    "mobilenet": recipe(8, [3, 96, 96], 1000, sgd=6e-5, rmsprop=1e-5, adam=3e-5),
     "vgg16": recipe(8, [3, 32, 32], 10, sgd=2e-4, rmsprop=2e-6, adam=4e-6),
-    "inception_resnet_v2": recipe(4, [3, 139, 139], 1000, sgd=1e-5, rmsprop=1e-6, adam=2e-6),
+    "inception_resnet_v2": recipe(4, [3, 139, 139], 1000, sgd=3e-5, rmsprop=2e-6, adam=3e-6),
 }

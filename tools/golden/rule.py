@@ -16,8 +16,9 @@ TEXT = (
     "h = fnv1a64(name); x = splitmix64_finalizer(h + (i+1)*0x9E3779B97F4A7C15); "
     "r = 2*((x>>40)*2^-24) - 1; "
     "kernel (conv, pointwise, dense): r*sqrt(6/fan_in); depthwise kernel: r*sqrt(6/(kh*kw)); "
-    "bias: 0.1*r; gamma: 1+0.1*r; beta: B+0.1*r, B in the field `beta`; moving_mean: 0; moving_variance: 1; "
-    "image: r; label: (x>>40) % classes; each value rounded once to float32"
+    "bias: 0.1*r; gamma: 1+0.1*r; beta: B+0.1*r, where B is the field beta of this file; "
+    "moving_mean: 0; moving_variance: 1; image: r; label: (x>>40) % classes; "
+    "each value rounded once to float32"
 )
 
 

@@ -1,0 +1,90 @@
+"""Times training steps of one network in one framework, in a process of its own.
+
+python worker.py torch|torch_channels_last|tf_graph|tf_xla NETWORK BATCH IMAGE THREADS STEPS
+
+Prints one JSON object: seconds per step (the first, which compiles and allocates, left out), peak
+resident bytes and the parameter count.
+"""
+
+import json
+import os
+import resource
+import sys
+import time
+
+
+def time_steps(step, steps):
+    step()
+    times = []
+    for _ in range(steps):
+        start = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - start)
+    return times
+
+
+def run_torch(network, batch, image, threads, steps, channels_last):
+    import torch
+
+    from networks_torch import NETWORKS
+
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    layout = torch.channels_last if channels_last else torch.contiguous_format
+    model = NETWORKS[network]().train().to(memory_format=layout)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+    images = torch.rand(batch, 3, image, image).to(memory_format=layout)
+    labels = torch.arange(batch) % 1000
+    loss_of = torch.nn.CrossEntropyLoss()
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        loss = loss_of(model(images), labels)
+        loss.backward()
+        optimizer.step()
+        return float(loss)
+
+    times = time_steps(step, steps)
+    return times, sum(p.numel() for p in model.parameters()), torch.__version__
+
+
+def run_tensorflow(network, batch, image, threads, steps, xla):
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    import keras
+    import numpy as np
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    build = {"inception_v3": keras.applications.InceptionV3, "xception": keras.applications.Xception}[network]
+    model = build(weights=None, input_shape=(image, image, 3), classifier_activation=None)
+    optimizer = keras.optimizers.SGD(1e-3, momentum=0.9)
+    optimizer.build(model.trainable_variables)
+    images = tf.constant(np.random.default_rng(0).random((batch, image, image, 3), np.float32))
+    labels = tf.constant(np.arange(batch) % 1000)
+
+    @tf.function(jit_compile=xla)
+    def train():
+        with tf.GradientTape() as tape:
+            logits = model(images, training=True)
+            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply(gradients, model.trainable_variables)
+        return loss
+
+    times = time_steps(lambda: float(train()), steps)
+    return times, model.count_params(), tf.__version__
+
+
+def main(kind, network, batch, image, threads, steps):
+    sizes = (network, int(batch), int(image), int(threads), int(steps))
+    if kind.startswith("torch"):
+        times, parameters, version = run_torch(*sizes, channels_last=kind == "torch_channels_last")
+    else:
+        times, parameters, version = run_tensorflow(*sizes, xla=kind == "tf_xla")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"times": times, "parameters": parameters, "version": version, "peak_bytes": peak}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,102 @@
+// Bad requests get the three-part error and the right exit code, never an abort.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "tests/support/temporary_folder.h"
+
+namespace plimsoll {
+namespace {
+
+struct Outcome {
+  int code = -1;  // negative: ended by a signal
+  std::string output;
+};
+
+Outcome run(const std::string& arguments) {
+  const std::string command = std::string(PLIMSOLL_PROGRAM) + " " + arguments + " 2>&1";
+  Outcome outcome;
+  FILE* pipe = popen(command.c_str(), "r");
+  char piece[4096];
+  while (const std::size_t count = fread(piece, 1, sizeof(piece), pipe)) outcome.output.append(piece, count);
+  const int status = pclose(pipe);
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  return outcome;
+}
+
+void expect_refusal(const std::string& arguments, int code, const std::string& text) {
+  const Outcome outcome = run(arguments);
+  EXPECT_EQ(outcome.code, code) << arguments << "\n" << outcome.output;
+  EXPECT_NE(outcome.output.find(text), std::string::npos) << arguments << "\n" << outcome.output;
+  EXPECT_EQ(outcome.output.find("this is a bug"), std::string::npos) << arguments;
+}
+
+TEST(Refusals, AnUnknownModelIsOfferedTheNearestName) {
+  expect_refusal("summary --model incepton_v3", 2, "did you mean 'inception_v3'?");
+}
+
+TEST(Refusals, ATooSmallImageNamesTheLayerWhereItVanishes) {
+  expect_refusal("summary --model inception_v3 --image 40", 2, "conv2d 'conv2d_26'");
+  expect_refusal("bench --model vgg16 --image 16", 2, "max_pool 'block5_pool'");
+}
+
+TEST(Refusals, NumbersOutOfRangeNameTheOption) {
+  expect_refusal("train fashion-mnist --batch 0", 2, "--batch: 0; expected 1 to");
+  expect_refusal("train fashion-mnist --batch -5", 2, "--batch");
+  expect_refusal("summary --classes 1000000000", 2, "--classes: 1000000000; expected 1 to");
+  expect_refusal("bench --threads 0", 2, "--threads: 0");
+  expect_refusal("bench --threads 9999999", 2, "--threads");
+  expect_refusal("train fashion-mnist --lr -1", 2, "--lr");
+  expect_refusal("train fashion-mnist --epochs 0", 2, "--epochs");
+  expect_refusal("train fashion-mnist --momentum 1", 2, "--momentum");
+  expect_refusal("train fashion-mnist --classes 3", 2, "--classes");
+  expect_refusal("summary --image 0x5", 2, "--image");
+  expect_refusal("summary --image 5x6x7", 2, "--image");
+  expect_refusal("summary --image 99999999999999999999", 2, "--image");
+  expect_refusal("train fashion-mnist --lr abc", 2, "--lr");
+}
+
+TEST(Refusals, UnknownWordsAreOfferedTheNearest) {
+  expect_refusal("trian fashion-mnist", 2, "did you mean 'train'?");
+  expect_refusal("train fashion-mnist --optimizer adamm", 2, "did you mean 'adam'?");
+  expect_refusal("train fashion-mnist --loss mae", 2, "--loss");
+  expect_refusal("train fashion-mnist --bach 3", 2, "--bach");
+  expect_refusal("train", 2, "required");
+  expect_refusal("train no-such-data", 2, "DATA");
+}
+
+TEST(Refusals, AConfigurationNamesTheUnknownKey) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "run.toml").string();
+  std::ofstream(path) << "model = \"resnet20\"\nbach = 3\n";
+  expect_refusal("summary --config " + path, 2, "did you mean 'batch'?");
+  std::ofstream(path) << "model = \n";
+  expect_refusal("summary --config " + path, 2, "run.toml:1");
+  expect_refusal("summary --config /no/such/file.toml", 2, "/no/such/file.toml");
+}
+
+TEST(Refusals, AnOutputThatCannotBeWrittenIsNamed) {
+  expect_refusal("train fashion-mnist --steps 1 --out /proc/nowhere", 1, "/proc/nowhere");
+}
+
+TEST(Commands, ConfigurationIsReadAndTheCommandLineWins) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "run.toml").string();
+  std::ofstream(path) << "model = \"resnet20\"\nbatch = 3\njson = true\n";
+  const Outcome outcome = run("summary --batch 5 --config " + path);
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_NE(outcome.output.find("\"model\": \"resnet20\""), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find("\"batch\": 5"), std::string::npos) << outcome.output;
+}
+
+TEST(Commands, HelpAndVersionSucceed) {
+  EXPECT_EQ(run("--version").code, 0);
+  EXPECT_EQ(run("help train").code, 0);
+  EXPECT_EQ(run("").code, 0);
+}
+
+}  // namespace
+}  // namespace plimsoll

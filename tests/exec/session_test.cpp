@@ -1,0 +1,122 @@
+// What a step promises: no allocation, no page fault, the same bits every time.
+#include <gtest/gtest.h>
+#include <omp.h>
+#include <sys/resource.h>
+
+#include <cstring>
+
+#include "tests/support/allocation_counter.h"
+#include "tests/support/golden.h"
+
+namespace plimsoll {
+namespace {
+
+class Step : public testing::TestWithParam<const char*> {
+ protected:
+  Trainer make_trainer(const TrainerOptions& base = {}) {
+    Trainer trainer = tests::golden_trainer(golden_, {}, base);
+    trainer.open();
+    tests::fill_by_rule(trainer, golden_);
+    return trainer;
+  }
+  StepResult step(Trainer& trainer, std::int64_t number) {
+    tests::fill_batch_by_rule(trainer, golden_);
+    return trainer.train_step(batch_, 1e-3F, number, number * batch_);
+  }
+  std::vector<std::byte> residents(const Trainer& trainer) {
+    std::vector<std::byte> bytes;
+    for (const std::string& name : trainer.session().resident_names()) {
+      const TensorView view = trainer.session().resident(name);
+      bytes.insert(bytes.end(), view.data, view.data + view.spec.bytes());
+    }
+    return bytes;
+  }
+
+  const nlohmann::json golden_ = tests::load_golden(GetParam());
+  const std::int64_t batch_ = golden_["batch"];
+};
+
+TEST_P(Step, TheSecondAllocatesNothing) {
+  if (!allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns malloc";
+  // libgomp keeps the team of a parallel region for the next one, but not a team of one.
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(2);
+  Trainer trainer = make_trainer();
+  step(trainer, 0);
+  tests::fill_batch_by_rule(trainer, golden_);
+  const std::int64_t before = allocations_so_far();
+  trainer.train_step(batch_, 1e-3F, 1, batch_);
+  trainer.evaluate_step(batch_);
+  EXPECT_EQ(allocations_so_far() - before, 0);
+  omp_set_num_threads(threads);
+}
+
+TEST_P(Step, TheThirdFaultsOnNoPage) {
+  Trainer trainer = make_trainer();
+  step(trainer, 0);
+  step(trainer, 1);
+  tests::fill_batch_by_rule(trainer, golden_);
+  rusage before{};
+  rusage after{};
+  getrusage(RUSAGE_SELF, &before);
+  trainer.train_step(batch_, 1e-3F, 2, 2 * batch_);
+  getrusage(RUSAGE_SELF, &after);
+  EXPECT_EQ(after.ru_majflt - before.ru_majflt, 0);
+  EXPECT_LE(after.ru_minflt - before.ru_minflt, 16) << "the arena is populated before step 1";
+}
+
+TEST_P(Step, TwoRunsGiveTheSameBits) {
+  Trainer first = make_trainer();
+  Trainer second = make_trainer();
+  for (std::int64_t number = 0; number < 3; ++number) {
+    step(first, number);
+    step(second, number);
+  }
+  EXPECT_EQ(residents(first), residents(second));
+}
+
+TEST_P(Step, RecomputingChangesNoBit) {
+  Trainer keeps = make_trainer({.keep_all = true});
+  Trainer recomputes = make_trainer();
+  EXPECT_LT(recomputes.session().arena_bytes(), keeps.session().arena_bytes());
+  for (std::int64_t number = 0; number < 3; ++number) {
+    step(keeps, number);
+    step(recomputes, number);
+  }
+  EXPECT_EQ(residents(keeps), residents(recomputes));
+}
+
+TEST_P(Step, FusionAgreesWithLayerByLayer) {
+  Trainer fused = make_trainer();
+  Trainer plain = make_trainer({.fusion = Fusion::plain});
+  const double expected = step(plain, 0).loss;
+  EXPECT_NEAR(step(fused, 0).loss, expected, 1e-5 * expected);
+}
+
+TEST_P(Step, OneThreadAgreesWithTwo) {
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(1);
+  Trainer one = make_trainer();
+  const double loss_of_one = step(one, 0).loss;
+  omp_set_num_threads(2);
+  Trainer two = make_trainer();
+  EXPECT_NEAR(step(two, 0).loss, loss_of_one, 1e-6 * loss_of_one);
+  omp_set_num_threads(threads);
+}
+
+TEST_P(Step, ABadOneLeavesEveryResidentAsItWas) {
+  Trainer trainer = make_trainer();
+  step(trainer, 0);
+  const std::vector<std::byte> before = residents(trainer);
+  tests::fill_batch_by_rule(trainer, golden_);
+  trainer.image(Phase::train, batch_).as<float>()[5] = std::numeric_limits<float>::quiet_NaN();
+  const StepResult result = trainer.train_step(batch_, 1e-3F, 1, batch_);
+  EXPECT_FALSE(std::isfinite(result.gradient_norm));
+  EXPECT_EQ(residents(trainer), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, Step, testing::Values("inception_mini", "xception_mini", "resnet20"),
+                         [](const auto& network) { return std::string(network.param); });
+
+}  // namespace
+}  // namespace plimsoll
