@@ -1,5 +1,6 @@
-// The classic Inception block (1x1, 3x3 reduced, 5x5 reduced, pool projection), chained n times: a network of
-// your own, trained for a few steps on numbers made up here.  Usage: example_inception_chain [n]
+// The classic Inception block (1x1, 3x3 reduced, 5x5 reduced, pool projection), chained n times: a
+// network of your own, trained for a few steps on numbers made up here.  Usage:
+// example_inception_chain [n]
 #include <cstdio>
 #include <cstdlib>
 
@@ -26,7 +27,8 @@ int main(int count, char** words) {
     for (int i = 0; i < blocks; ++i) x = block(net, x);
     return nn::Heads{net.dense(net.global_average_pool(x), 10)};
   };
-  Trainer trainer(op_table(), network, {.input = {.batch = 8, .channels = 3, .image = 32}, .train_batches = {8}});
+  Trainer trainer(op_table(), network,
+                  {.input = {.batch = 8, .channels = 3, .image = 32}, .train_batches = {8}});
   trainer.open();
   for (int step = 0; step < 20; ++step) {
     const TensorView image = trainer.image(Phase::train, 8);

@@ -120,8 +120,9 @@ void print_layers(const std::vector<LayerTime>& times) {
 
 int run(const Settings& settings) {
   if (settings.steps < 1)
-    throw UsageError(
-        {.where = "--steps", .got = std::to_string(settings.steps), .expected = "expected at least 1"});
+    throw UsageError({.where = "--steps",
+                      .got = std::to_string(settings.steps),
+                      .expected = "expected at least 1"});
   const int threads = settings.common.apply_threads();
   const nn::Input input = settings.model.input();
   Trainer trainer(op_table(), settings.model.factory(),

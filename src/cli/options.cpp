@@ -18,9 +18,10 @@ constexpr std::int64_t kMostClasses = 1 << 20;
 
 void check_range(const char* option, std::int64_t value, std::int64_t least, std::int64_t most) {
   if (value < least || value > most)
-    throw UsageError({.where = option,
-                      .got = std::to_string(value),
-                      .expected = "expected " + std::to_string(least) + " to " + std::to_string(most)});
+    throw UsageError(
+        {.where = option,
+         .got = std::to_string(value),
+         .expected = "expected " + std::to_string(least) + " to " + std::to_string(most)});
 }
 
 std::string config_path(const std::vector<std::string>& words) {
@@ -35,16 +36,18 @@ std::string scalar_text(const toml::node& node, const std::string& where) {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* whole = node.as_integer()) return std::to_string(whole->get());
   if (const auto* real = node.as_floating_point()) return to_string(AttrValue(real->get()));
-  throw UsageError(
-      {.where = where, .got = "a list or table", .expected = "expected a text, number or true/false"});
+  throw UsageError({.where = where,
+                    .got = "a list or table",
+                    .expected = "expected a text, number or true/false"});
 }
 
 }  // namespace
 
 nn::Size2 parse_image_size(const std::string& text) {
   const auto refuse = [&] {
-    throw UsageError(
-        {.where = "--image", .got = "'" + text + "'", .expected = "expected a size like 299 or 200x300"});
+    throw UsageError({.where = "--image",
+                      .got = "'" + text + "'",
+                      .expected = "expected a size like 299 or 200x300"});
   };
   const auto number = [&](std::string_view part) {
     std::int64_t value = 0;
@@ -129,13 +132,15 @@ std::vector<std::string> with_config(const CLI::App& command,
     const std::string where = path + ":" + std::to_string(node.source().begin.line);
     const CLI::Option* option = command.get_option_no_throw("--" + name);
     if (option == nullptr)
-      throw UsageError({.where = where,
-                        .got = "unknown key '" + name + "'",
-                        .expected = "expected a long option of `plimsoll " + command.get_name() + "`",
-                        .hint = did_you_mean(nearest(name, known))});
+      throw UsageError(
+          {.where = where,
+           .got = "unknown key '" + name + "'",
+           .expected = "expected a long option of `plimsoll " + command.get_name() + "`",
+           .hint = did_you_mean(nearest(name, known))});
     if (const auto* flag = node.as_boolean()) {
       if (option->get_items_expected_max() != 0)
-        throw UsageError({.where = where, .got = name + " = true/false", .expected = "expected a value"});
+        throw UsageError(
+            {.where = where, .got = name + " = true/false", .expected = "expected a value"});
       if (flag->get()) result.push_back("--" + name);
       continue;
     }

@@ -1,6 +1,7 @@
-// The program's operator new. Inside a step it never asks the system: oneDNN makes a few small objects
-// each time a primitive runs, and these get their bytes from a fixed slab. Everywhere else it is malloc.
-// This lives in the program, not in the library: a guest does not change its host's allocator.
+// The program's operator new. Inside a step it never asks the system: oneDNN makes a few small
+// objects each time a primitive runs, and these get their bytes from a fixed slab. Everywhere else
+// it is malloc. This lives in the program, not in the library: a guest does not change its host's
+// allocator.
 #include <array>
 #include <cstddef>
 #include <cstdlib>

@@ -45,7 +45,8 @@ void listen_to_signals() {
 
 void check(bool good, const char* option, const std::string& got, const char* expected) {
   if (!good)
-    throw UsageError({.where = option, .got = got, .expected = std::string("expected ") + expected});
+    throw UsageError(
+        {.where = option, .got = got, .expected = std::string("expected ") + expected});
 }
 
 void write_args(const Settings& s, const nn::Input& input, int threads,
@@ -83,6 +84,8 @@ void write_args(const Settings& s, const nn::Input& input, int threads,
   real("label-smoothing", s.loss.label_smoothing);
   real("l2", s.loss.l2);
   real("lr", s.run.lr);
+  word("schedule", s.run.schedule.name);
+  number("warmup", s.run.schedule.warmup);
   number("epochs", s.run.epochs);
   number("steps", s.run.steps);
   if (s.run.drop_last) number("drop-last", true);
@@ -91,6 +94,7 @@ void write_args(const Settings& s, const nn::Input& input, int threads,
 }
 
 void check_settings(const Settings& s) {
+  Schedule(s.run.schedule, s.run.lr, 1);
   check(s.run.epochs >= 1, "--epochs", std::to_string(s.run.epochs), "at least 1");
   check(s.run.steps >= 0, "--steps", std::to_string(s.run.steps), "0 (no limit) or more");
   check(s.run.lr > 0 && s.run.lr < 1e9, "--lr", std::to_string(s.run.lr), "a positive number");
@@ -178,6 +182,10 @@ Action add_train(CLI::App& command) {
   command.add_option("--steps", s->run.steps, "stop after this many steps; 0: no limit")
       ->capture_default_str();
   command.add_option("--lr", s->run.lr, "learning rate")->capture_default_str();
+  command.add_option("--schedule", s->run.schedule.name, "constant or cosine")
+      ->capture_default_str();
+  command.add_option("--warmup", s->run.schedule.warmup, "steps over which the rate climbs")
+      ->capture_default_str();
   command.add_option("--optimizer", s->optimizer.name, "sgd, rmsprop, adam or adamw")
       ->capture_default_str();
   command.add_option("--momentum", s->optimizer.momentum, "of sgd and rmsprop")

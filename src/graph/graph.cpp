@@ -42,9 +42,10 @@ Attrs complete_attrs(const OpDef& op, const Attrs& given) {
       std::vector<std::string> known;
       for (const AttrSchema& schema : op.attrs) known.push_back(schema.name);
       const auto near = nearest(name, known);
-      throw UsageError({.where = op.name,
-                        .got = "unknown attribute '" + name + "'",
-                        .expected = near ? "expected '" + *near + "' perhaps" : "expected one the op has"});
+      throw UsageError(
+          {.where = op.name,
+           .got = "unknown attribute '" + name + "'",
+           .expected = near ? "expected '" + *near + "' perhaps" : "expected one the op has"});
     }
     if (fallback->index() == value.index()) {
       complete.set(name, value);

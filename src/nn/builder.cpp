@@ -55,8 +55,9 @@ std::string Builder::begin_layer(std::string_view type, std::string_view base,
   }
   for (const Layer& layer : layers_)
     if (layer.name == chosen)
-      throw UsageError(
-          {.where = chosen, .got = "two layers have this name", .expected = "expected names that differ"});
+      throw UsageError({.where = chosen,
+                        .got = "two layers have this name",
+                        .expected = "expected names that differ"});
   Layer layer{.name = chosen,
               .type = std::string(type),
               .output = {},
@@ -102,10 +103,11 @@ ValueId Builder::conv2d(ValueId x, std::int64_t filters, Size2 kernel, const Con
   const Spec& in = spec(from);
   if (in.shape.rank() != 4 || filters < 1 || options.groups < 1 ||
       in.shape[1] % options.groups != 0 || filters % options.groups != 0)
-    throw UsageError({.where = "conv2d '" + layer + "'",
-                      .got = std::to_string(filters) + " filters in " +
-                             std::to_string(options.groups) + " groups over " + to_string(in),
-                      .expected = "expected an image, and channels and filters that the groups divide"});
+    throw UsageError(
+        {.where = "conv2d '" + layer + "'",
+         .got = std::to_string(filters) + " filters in " + std::to_string(options.groups) +
+                " groups over " + to_string(in),
+         .expected = "expected an image, and channels and filters that the groups divide"});
   Attrs attrs = window_attrs(in, kernel, options);
   attrs.set("groups", options.groups);
   const Spec weights = conv_kernel_spec(in, filters, kernel.h, kernel.w, options.groups);

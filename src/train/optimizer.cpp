@@ -10,7 +10,9 @@ std::vector<std::string> optimizer_names() { return {"sgd", "rmsprop", "adam", "
 OptimizerOp optimizer_op(const OptimizerOptions& options) {
   const auto check = [](bool good, const char* option, double value, const char* expected) {
     if (!good)
-      throw UsageError({.where = option, .got = std::to_string(value), .expected = std::string("expected ") + expected});
+      throw UsageError({.where = option,
+                        .got = std::to_string(value),
+                        .expected = std::string("expected ") + expected});
   };
   check(options.momentum >= 0 && options.momentum < 1, "--momentum", options.momentum,
         "0 up to, not including, 1");

@@ -104,6 +104,10 @@ RunReport run_training(Trainer& trainer, const Images& train, const Images* vali
   const Clock::time_point start = Clock::now();
   const bool drops = options.drop_last && train.count >= options.batch;
   const std::int64_t per_epoch = drops ? train.count / options.batch * options.batch : train.count;
+  const std::int64_t steps_per_epoch = (per_epoch + options.batch - 1) / options.batch;
+  const std::int64_t all_steps = steps_per_epoch * options.epochs;
+  const Schedule schedule(options.schedule, options.lr,
+                          options.steps > 0 ? std::min(options.steps, all_steps) : all_steps);
   ResultsFile results(options.out / "results.csv");
   RunReport report{.model = options.model, .stopped_by = "epochs"};
   Progress progress{.epochs = options.epochs};
@@ -118,12 +122,12 @@ RunReport run_training(Trainer& trainer, const Images& train, const Images* vali
     progress.phase = Phase::train;
     progress.epoch = epoch + 1;
     progress.batch = 0;
-    progress.batches = (per_epoch + options.batch - 1) / options.batch;
+    progress.batches = steps_per_epoch;
     for (position = 0; position < per_epoch && !stop;) {
       const std::int64_t count = std::min(options.batch, per_epoch - position);
       tally.waiting += feed(trainer, Phase::train, train, order, position, count);
-      const StepResult result =
-          trainer.train_step(count, static_cast<float>(options.lr), report.steps, report.images);
+      const StepResult result = trainer.train_step(
+          count, static_cast<float>(schedule.rate(report.steps)), report.steps, report.images);
       if (!std::isfinite(result.gradient_norm)) {
         report.stopped_by = "not finite";
         stop = true;
@@ -160,7 +164,7 @@ RunReport run_training(Trainer& trainer, const Images& train, const Images* vali
                     .time = seconds_since(start),
                     .train = progress,
                     .validation = measured,
-                    .lr = options.lr,
+                    .lr = schedule.rate(std::max<std::int64_t>(0, report.steps - 1)),
                     .memory = memory_usage().peak()});
     observer.on_epoch_end(progress, measured);
   }

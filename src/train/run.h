@@ -8,6 +8,7 @@
 #include <string>
 
 #include "data/images.h"
+#include "train/schedule.h"
 #include "train/trainer.h"
 
 namespace plimsoll {
@@ -18,7 +19,8 @@ struct RunOptions {
   std::int64_t steps = 0;  // stop after this many; 0: no limit
   std::int64_t batch = 32;
   bool drop_last = false;  // leave out the partial last batch of an epoch
-  double lr = 0.01;
+  double lr = 0.01;        // the schedule's peak
+  ScheduleOptions schedule;
   std::uint64_t seed = 0;
   std::filesystem::path out;  // run directory; exists
 };

@@ -21,7 +21,8 @@ Outcome run(const std::string& arguments) {
   Outcome outcome;
   FILE* pipe = popen(command.c_str(), "r");
   char piece[4096];
-  while (const std::size_t count = fread(piece, 1, sizeof(piece), pipe)) outcome.output.append(piece, count);
+  while (const std::size_t count = fread(piece, 1, sizeof(piece), pipe))
+    outcome.output.append(piece, count);
   const int status = pclose(pipe);
   outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   return outcome;

@@ -115,7 +115,8 @@ TEST_P(Step, ABadOneLeavesEveryResidentAsItWas) {
   EXPECT_EQ(residents(trainer), before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, Step, testing::Values("inception_mini", "xception_mini", "resnet20"),
+INSTANTIATE_TEST_SUITE_P(Networks, Step,
+                         testing::Values("inception_mini", "xception_mini", "resnet20"),
                          [](const auto& network) { return std::string(network.param); });
 
 }  // namespace

@@ -47,7 +47,8 @@ Trainer golden_trainer(const nlohmann::json& golden, const OptimizerOptions& opt
   all.evaluate_batches = {batch};
   all.optimizer = optimizer;
   return Trainer(
-      op_table(), [&network, options](nn::Builder& net) { return network.build(net, options); }, all);
+      op_table(), [&network, options](nn::Builder& net) { return network.build(net, options); },
+      all);
 }
 
 void fill_by_rule(Trainer& trainer, const nlohmann::json& golden) {
@@ -57,7 +58,8 @@ void fill_by_rule(Trainer& trainer, const nlohmann::json& golden) {
     const std::uint64_t hash = fnv1a64(tensor.name);
     values.resize(static_cast<std::size_t>(tensor.view.spec.shape.elements()));
     for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = weight_value(tensor.name, tensor.view.spec.shape, beta_mean, signed_unit(hash, i));
+      values[i] =
+          weight_value(tensor.name, tensor.view.spec.shape, beta_mean, signed_unit(hash, i));
     write_elements(tensor.view, 0, values);
   }
   for (const std::string& slot : trainer.step_graph().slots) {

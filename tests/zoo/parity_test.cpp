@@ -1,4 +1,5 @@
-// Networks against Keras in double precision: logits, loss, every gradient, ten steps of each optimizer.
+// Networks against Keras in double precision: logits, loss, every gradient, ten steps of each
+// optimizer.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +29,8 @@ double largest(const std::vector<double>& values) {
   return most;
 }
 
-void expect_logits(const TensorView& logits, const std::vector<double>& expected, const char* which) {
+void expect_logits(const TensorView& logits, const std::vector<double>& expected,
+                   const char* which) {
   const double scale = largest(expected);
   const std::int64_t classes = logits.spec.shape[1];
   double worst = 0;
@@ -41,12 +43,14 @@ void expect_logits(const TensorView& logits, const std::vector<double>& expected
 }
 
 // With momentum and a learning rate of 1, the first step leaves -gradient in the slot, exactly.
-std::map<std::string, std::vector<float>> gradients_from_slots(Trainer& trainer, std::int64_t batch) {
+std::map<std::string, std::vector<float>> gradients_from_slots(Trainer& trainer,
+                                                               std::int64_t batch) {
   trainer.train_step(batch, 1.0F, 0, 0);
   std::map<std::string, std::vector<float>> gradients;
   for (const NamedTensor& slot : slot_tensors(trainer.session(), trainer.step_graph())) {
     const std::string prefix = "optimizer/";
-    const std::string weight = slot.name.substr(prefix.size(), slot.name.rfind('/') - prefix.size());
+    const std::string weight =
+        slot.name.substr(prefix.size(), slot.name.rfind('/') - prefix.size());
     std::vector<float>& values = gradients[weight];
     values.resize(static_cast<std::size_t>(slot.view.spec.shape.elements()));
     read_elements(slot.view, 0, values);
@@ -88,8 +92,8 @@ TEST_P(Parity, LossLogitsAndEveryGradientAreKeras) {
     for (float g : gradient) squares += static_cast<double>(g) * static_cast<double>(g);
     EXPECT_NEAR(std::sqrt(squares), norm, allowed * scale) << name;
     for (const json& sample : expected["samples"])
-      EXPECT_NEAR(static_cast<double>(gradient[sample[0].get<std::size_t>()]), sample[1].get<double>(),
-                  allowed * scale)
+      EXPECT_NEAR(static_cast<double>(gradient[sample[0].get<std::size_t>()]),
+                  sample[1].get<double>(), allowed * scale)
           << name << " at " << sample[0];
   }
   EXPECT_EQ(gradients.size(), golden_["gradients"].size());
@@ -97,7 +101,8 @@ TEST_P(Parity, LossLogitsAndEveryGradientAreKeras) {
 
 TEST_P(Parity, TenStepsOfEachOptimizerAreKeras) {
   for (const auto& [name, steps] : golden_["steps"].items()) {
-    OptimizerOptions options{.name = name, .momentum = name == "sgd" ? steps["momentum"].get<double>() : 0.0};
+    OptimizerOptions options{.name = name,
+                             .momentum = name == "sgd" ? steps["momentum"].get<double>() : 0.0};
     Trainer trainer = tests::golden_trainer(golden_, options);
     trainer.open();
     const double tolerance = std::max(kLosses, 3 * golden_["f32_gap"][name].get<double>());
@@ -106,7 +111,8 @@ TEST_P(Parity, TenStepsOfEachOptimizerAreKeras) {
     const std::vector<double> losses = steps["losses"];
     for (double expected : losses) {
       tests::fill_batch_by_rule(trainer, golden_);
-      const StepResult result = trainer.train_step(batch_, steps["lr"].get<float>(), step, step * batch_);
+      const StepResult result =
+          trainer.train_step(batch_, steps["lr"].get<float>(), step, step * batch_);
       EXPECT_NEAR(result.loss, expected, tolerance * expected) << name << " step " << step;
       ++step;
     }
@@ -115,8 +121,8 @@ TEST_P(Parity, TenStepsOfEachOptimizerAreKeras) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, Parity,
-                         testing::Values("inception_mini", "xception_mini", "resnet20", "googlenet", "mobilenet_v2",
-                                         "resnet50", "inception_v3", "xception"),
+                         testing::Values("inception_mini", "xception_mini", "resnet20", "googlenet",
+                                         "mobilenet_v2", "resnet50", "inception_v3", "xception"),
                          [](const auto& network) { return std::string(network.param); });
 
 }  // namespace

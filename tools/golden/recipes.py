@@ -30,5 +30,7 @@ RECIPES = {
     "inception_v3": recipe(4, [3, 139, 139], 1000, sgd=3e-5, rmsprop=2e-6, adam=3e-6),
     "mobilenet": recipe(8, [3, 96, 96], 1000, sgd=6e-5, rmsprop=1e-5, adam=3e-5),
     "vgg16": recipe(8, [3, 32, 32], 10, sgd=2e-4, rmsprop=2e-6, adam=4e-6),
-    "inception_resnet_v2": recipe(4, [3, 139, 139], 1000, sgd=3e-5, rmsprop=2e-6, adam=3e-6),
+    "inception_resnet_v2": recipe(
+        4, [3, 139, 139], 1000, sgd=1e-5, rmsprop=1e-6, adam=2e-6, beta=0.0
+    ),
 }
