@@ -208,8 +208,12 @@ void parse_node(LineReader& in, Graph& graph, int line, std::vector<PendingHome>
   }
   const std::string layer = in.name("the layer's name");
   if (!in.at_end()) in.refuse("the end of the line");
-  for (const OutputLine& out : outputs)
-    if (graph.find(out.name)) in.refuse("a name that is not taken instead of '" + out.name + "'");
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    bool taken = bool(graph.find(outputs[i].name));
+    for (std::size_t other = 0; other < i; ++other)
+      taken = taken || outputs[other].name == outputs[i].name;
+    if (taken) in.refuse("a name that is not taken instead of '" + outputs[i].name + "'");
+  }
 
   Values made;
   try {
@@ -219,6 +223,8 @@ void parse_node(LineReader& in, Graph& graph, int line, std::vector<PendingHome>
   }
   if (made.size() != outputs.size())
     in.refuse(std::to_string(made.size()) + " outputs for this op");
+  // First out of each other's way: a name may be the one another output was given at birth.
+  for (ValueId id : made) graph.rename(id, "~");
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (graph.spec(made[i]) != outputs[i].spec)
       in.refuse(to_string(graph.spec(made[i])) + " for output '" + outputs[i].name + "'");
@@ -248,6 +254,11 @@ void settle_home(Graph& graph, const PendingHome& home, std::string_view source)
     refuse(to_string(inner) + " at channel " + std::to_string(home.first_channel) + " of " +
                to_string(outer),
            "a slice that lies inside its home expected");
+  for (ValueId outer_id = parent; graph.value(outer_id).home;) {
+    outer_id = graph.value(outer_id).home->parent;
+    if (outer_id == home.child)
+      refuse("homes that lie in each other", "a home outside of what it holds expected");
+  }
   graph.value(home.child).home = Home{parent, home.first_channel};
 }
 

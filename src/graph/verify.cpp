@@ -49,7 +49,7 @@ void verify(const Graph& graph) {
              "a value knows its producer");
     }
     for (const InPlace& rule : node.op->in_place) {
-      if (!rule.required || rule.over >= static_cast<int>(node.in.size())) continue;
+      if (!rule.required || rule.out >= static_cast<int>(node.out.size())) continue;
       overwritten[at(node.in[static_cast<std::size_t>(rule.over)])] = true;
     }
   }

@@ -43,7 +43,7 @@ void pool_stretch(const float* x, float* y, Stretch s) {
         row = _mm256_add_ps(row, load_cell(corner, r * s.next_row + c));
 #pragma GCC unroll 8
       for (int t = 0; t < Size::tile; ++t)
-        if (r - t >= 0 && r - t < Size::rows) sum[t] = _mm256_add_ps(sum[t], row);
+        if (t <= r && r < t + Size::rows) sum[t] = _mm256_add_ps(sum[t], row);
     }
 #pragma GCC unroll 8
     for (int t = 0; t < Size::tile; ++t)

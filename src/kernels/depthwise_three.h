@@ -35,8 +35,7 @@ void slide_stretch(const float* x, Stretch s, Tap tap, Put put) {
         const __m256 value = load_input<kRelu>(corner, r * s.next_row + c * s.next_column);
 #pragma GCC unroll 8
         for (int t = 0; t < kTile; ++t)
-          if (r - t >= 0 && r - t < kRows)
-            sum[t] = _mm256_fmadd_ps(value, weight[r - t][c], sum[t]);
+          if (t <= r && r < t + kRows) sum[t] = _mm256_fmadd_ps(value, weight[r - t][c], sum[t]);
       }
 #pragma GCC unroll 8
     for (int t = 0; t < kTile; ++t) put(s.output + t * s.next_output_row + i, sum[t]);
@@ -65,7 +64,7 @@ void add_stretch(const float* x, const float* dy, Stretch s, __m256* sum) {
         const __m256 value = load_input<kRelu>(corner, r * s.next_row + c * s.next_column);
 #pragma GCC unroll 8
         for (int t = 0; t < kTile; ++t)
-          if (r - t >= 0 && r - t < kRows)
+          if (t <= r && r < t + kRows)
             local[r - t][c] = _mm256_fmadd_ps(value, grad[t], local[r - t][c]);
       }
   }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/random.h"
+
 namespace plimsoll {
 namespace {
 
@@ -65,6 +67,38 @@ std::int64_t live_bound(std::span<const Block> blocks) {
   return most;
 }
 
+namespace {
+
+// Moves blocks that stick out at the top to an earlier turn, and keeps what does not make it worse.
+// A fixed number of tries and a fixed sequence of choices: the result is the same every time.
+void climb(std::span<const Block> blocks, Order order, std::int64_t bound, Placement& best) {
+  constexpr int kTries = 200;
+  constexpr double kGoodEnough = 1.002;
+  std::uint64_t state = 0x9E3779B97F4A7C15ULL;
+  const auto random_below = [&](std::size_t limit) {
+    return static_cast<std::size_t>(splitmix64(state += 0x9E3779B97F4A7C15ULL) % limit);
+  };
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    if (static_cast<double>(best.top) <= kGoodEnough * static_cast<double>(bound)) return;
+    std::vector<std::size_t> highest;  // turns of the blocks that reach the top
+    for (std::size_t turn = 0; turn < order.size(); ++turn)
+      if (best.offset[order[turn]] + blocks[order[turn]].bytes == best.top) highest.push_back(turn);
+    const std::size_t from = highest[random_below(highest.size())];
+    if (from == 0) return;
+    const std::size_t to = random_below(from);
+    Order candidate_order = order;
+    std::rotate(candidate_order.begin() + static_cast<std::ptrdiff_t>(to),
+                candidate_order.begin() + static_cast<std::ptrdiff_t>(from),
+                candidate_order.begin() + static_cast<std::ptrdiff_t>(from) + 1);
+    Placement candidate = place_in_order(blocks, candidate_order, attempt % 2 == 0);
+    if (candidate.top > best.top) continue;
+    best = std::move(candidate);
+    order = std::move(candidate_order);
+  }
+}
+
+}  // namespace
+
 Placement place(std::span<const Block> blocks) {
   const std::int64_t bound = live_bound(blocks);
   using Key = double (*)(const Block&);
@@ -76,6 +110,7 @@ Placement place(std::span<const Block> blocks) {
       [](const Block& b) { return (b.last - b.first) * std::sqrt(static_cast<double>(b.bytes)); },
   };
   Placement best;
+  Order best_order;
   bool any = false;
   for (Key key : keys) {
     Order order(blocks.size());
@@ -86,10 +121,12 @@ Placement place(std::span<const Block> blocks) {
       Placement candidate = place_in_order(blocks, order, best_fit);
       if (any && candidate.top >= best.top) continue;
       best = std::move(candidate);
+      best_order = order;
       any = true;
       if (best.top == bound) return best;
     }
   }
+  climb(blocks, std::move(best_order), bound, best);
   return best;
 }
 

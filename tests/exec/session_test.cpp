@@ -1,12 +1,12 @@
 // What a step promises: no allocation, no page fault, the same bits every time.
 #include <gtest/gtest.h>
-#include <omp.h>
 #include <sys/resource.h>
 
 #include <cstring>
 
 #include "tests/support/allocation_counter.h"
 #include "tests/support/golden.h"
+#include "tests/support/threads.h"
 
 namespace plimsoll {
 namespace {
@@ -20,7 +20,7 @@ class Step : public testing::TestWithParam<const char*> {
     return trainer;
   }
   StepResult step(Trainer& trainer, std::int64_t number) {
-    tests::fill_batch_by_rule(trainer, golden_);
+    tests::fill_batch_by_rule(trainer, golden_, Phase::train);
     return trainer.train_step(batch_, 1e-3F, number, number * batch_);
   }
   std::vector<std::byte> residents(const Trainer& trainer) {
@@ -39,23 +39,21 @@ class Step : public testing::TestWithParam<const char*> {
 TEST_P(Step, TheSecondAllocatesNothing) {
   if (!allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns malloc";
   // libgomp keeps the team of a parallel region for the next one, but not a team of one.
-  const int threads = omp_get_max_threads();
-  omp_set_num_threads(2);
+  const Threads threads(2);
   Trainer trainer = make_trainer();
   step(trainer, 0);
-  tests::fill_batch_by_rule(trainer, golden_);
+  tests::fill_batch_by_rule(trainer, golden_, Phase::train);
   const std::int64_t before = allocations_so_far();
   trainer.train_step(batch_, 1e-3F, 1, batch_);
   trainer.evaluate_step(batch_);
   EXPECT_EQ(allocations_so_far() - before, 0);
-  omp_set_num_threads(threads);
 }
 
 TEST_P(Step, TheThirdFaultsOnNoPage) {
   Trainer trainer = make_trainer();
   step(trainer, 0);
   step(trainer, 1);
-  tests::fill_batch_by_rule(trainer, golden_);
+  tests::fill_batch_by_rule(trainer, golden_, Phase::train);
   rusage before{};
   rusage after{};
   getrusage(RUSAGE_SELF, &before);
@@ -94,21 +92,20 @@ TEST_P(Step, FusionAgreesWithLayerByLayer) {
 }
 
 TEST_P(Step, OneThreadAgreesWithTwo) {
-  const int threads = omp_get_max_threads();
-  omp_set_num_threads(1);
-  Trainer one = make_trainer();
-  const double loss_of_one = step(one, 0).loss;
-  omp_set_num_threads(2);
-  Trainer two = make_trainer();
-  EXPECT_NEAR(step(two, 0).loss, loss_of_one, 1e-6 * loss_of_one);
-  omp_set_num_threads(threads);
+  const auto loss_with = [&](int count) {
+    const Threads threads(count);
+    Trainer trainer = make_trainer();
+    return step(trainer, 0).loss;
+  };
+  const double loss_of_one = loss_with(1);
+  EXPECT_NEAR(loss_with(2), loss_of_one, 1e-6 * loss_of_one);
 }
 
 TEST_P(Step, ABadOneLeavesEveryResidentAsItWas) {
   Trainer trainer = make_trainer();
   step(trainer, 0);
   const std::vector<std::byte> before = residents(trainer);
-  tests::fill_batch_by_rule(trainer, golden_);
+  tests::fill_batch_by_rule(trainer, golden_, Phase::train);
   trainer.image(Phase::train, batch_).as<float>()[5] = std::numeric_limits<float>::quiet_NaN();
   const StepResult result = trainer.train_step(batch_, 1e-3F, 1, batch_);
   EXPECT_FALSE(std::isfinite(result.gradient_norm));

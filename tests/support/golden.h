@@ -15,10 +15,11 @@ nlohmann::json load_golden(const std::string& network);
 Trainer golden_trainer(const nlohmann::json& golden, const OptimizerOptions& optimizer,
                        const TrainerOptions& base = {});
 
-// Fills weights, slots (zero) and both batches by the golden rule.
+// Fills weights by the golden rule and zeroes the slots.
 void fill_by_rule(Trainer& trainer, const nlohmann::json& golden);
 
-// Images and labels alone: a step may overwrite its inputs.
-void fill_batch_by_rule(Trainer& trainer, const nlohmann::json& golden);
+// Images and labels of the next step. The tapes of both phases share memory, so it is done right
+// before it.
+void fill_batch_by_rule(Trainer& trainer, const nlohmann::json& golden, Phase phase);
 
 }  // namespace plimsoll::tests
