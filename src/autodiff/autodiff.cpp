@@ -5,8 +5,6 @@
 namespace plimsoll {
 namespace {
 
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
-
 // For every value: whether a parameter can reach it.
 std::vector<bool> find_trained(const Graph& graph) {
   std::vector<bool> trained(graph.values().size(), false);
@@ -14,8 +12,8 @@ std::vector<bool> find_trained(const Graph& graph) {
     trained[i] = graph.values()[i].role == Role::parameter;
   for (const Node& node : graph.nodes())
     for (ValueId in : node.in)
-      if (trained[at(in)])
-        for (ValueId out : node.out) trained[at(out)] = true;
+      if (trained[in.at()])
+        for (ValueId out : node.out) trained[out.at()] = true;
   return trained;
 }
 
@@ -26,8 +24,8 @@ std::vector<Gradient> append_backward(Graph& graph, ValueId loss) {
   const std::size_t forward_nodes = graph.nodes().size();
   std::vector<ValueId> gradient(graph.values().size(), kNoValue);
 
-  gradient[at(loss)] = graph.call1("fill", {}, {{"value", 1.0}, {"shape", Ints{1}}},
-                                   graph.value(loss).name + "/seed");
+  gradient[loss.at()] = graph.call1("fill", {}, {{"value", 1.0}, {"shape", Ints{1}}},
+                                    graph.value(loss).name + "/seed");
 
   std::vector<Gradient> found;
   for (std::size_t n = forward_nodes; n-- > 0;) {
@@ -35,14 +33,14 @@ std::vector<Gradient> append_backward(Graph& graph, ValueId loss) {
     Values dy;
     bool reached = false;
     for (ValueId out : node.out) {
-      dy.push_back(gradient[at(out)]);
-      reached = reached || gradient[at(out)];
+      dy.push_back(gradient[out.at()]);
+      reached = reached || gradient[out.at()];
     }
     std::vector<bool> wants;
     bool wanted = false;
     for (ValueId in : node.in) {
-      wants.push_back(trained[at(in)]);
-      wanted = wanted || trained[at(in)];
+      wants.push_back(trained[in.at()]);
+      wanted = wanted || trained[in.at()];
     }
     if (!reached || !wanted) continue;
     if (node.op->backward == nullptr)
@@ -53,7 +51,7 @@ std::vector<Gradient> append_backward(Graph& graph, ValueId loss) {
     expect(dx.size() == node.in.size(), "backward gives one gradient per input");
     for (std::size_t i = 0; i < dx.size(); ++i) {
       if (!dx[i] || !wants[i]) continue;
-      ValueId& sum = gradient[at(node.in[i])];
+      ValueId& sum = gradient[node.in[i].at()];
       sum = sum ? graph.call1("add", {sum, dx[i]}, {}, graph.value(node.in[i]).name + "/grad/sum")
                 : dx[i];
     }

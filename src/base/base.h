@@ -8,4 +8,6 @@
 #include "base/files.h"         // IWYU pragma: export
 #include "base/memory_usage.h"  // IWYU pragma: export
 #include "base/random.h"        // IWYU pragma: export
-#include "base/text.h"          // IWYU pragma: export
+#include "base/step_region.h"
+#include "base/stopwatch.h"
+#include "base/text.h"  // IWYU pragma: export

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory_usage.h"
 #include "base/random.h"
+#include "base/stopwatch.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "kernels/fma_peak.h"
@@ -19,8 +19,6 @@
 namespace plimsoll::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 struct Settings {
   CommonOptions common;
   ModelOptions model;
@@ -29,10 +27,6 @@ struct Settings {
   bool layers = false;
   bool keep_all = false;
 };
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -87,15 +81,14 @@ std::vector<LayerTime> measure_layers(Session& session) {
   const std::vector<Instruction>& instructions = session.tape(0).instructions;
   for (std::size_t i = 0; i < instructions.size(); ++i) {
     const Node& node = graph.node(instructions[i].node);
-    const auto start = Clock::now();
+    const Stopwatch watch;
     session.run_instruction(0, i);
-    const double seconds = seconds_since(start);
+    const double seconds = watch.seconds();
     const std::string layer = node.name.substr(0, node.name.find('/'));
     const auto [at, is_new] = index.try_emplace(layer, times.size());
     if (is_new) times.push_back({.layer = layer});
     LayerTime& time = times[at->second];
-    const bool backward =
-        static_cast<std::size_t>(instructions[i].node.index) >= session.backward_begin(0);
+    const bool backward = instructions[i].node.at() >= session.backward_begin(0);
     (instructions[i].again ? time.again : backward ? time.backward : time.forward) += seconds;
     if (is_arithmetic(node)) time.flops += cost_of(graph, node).flops;
     const std::string kernel(session.kernel_name(0, instructions[i].node));
@@ -137,9 +130,9 @@ int run(const Settings& settings) {
   std::vector<double> seconds;
   for (std::int64_t step = -1; step < settings.steps; ++step) {
     fill_inputs(trainer, input.batch, settings.model.class_count());
-    const auto start = Clock::now();
+    const Stopwatch watch;
     trainer.train_step(input.batch, 1e-3F, step + 1, (step + 1) * input.batch);
-    if (step >= 0) seconds.push_back(seconds_since(start));
+    if (step >= 0) seconds.push_back(watch.seconds());
   }
   const double step_seconds = median(seconds);
   const double gflops = step_flops(trainer.session()) / step_seconds * 1e-9;

@@ -9,9 +9,6 @@
 namespace plimsoll {
 namespace {
 
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
-std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
-
 // Operands of one instruction as pointers; made once, before step 1.
 struct BoundInstruction {
   Job* job = nullptr;
@@ -71,8 +68,8 @@ void Session::plan_track(Track& track) {
   for (const Node& node : graph.nodes())
     for (const InPlace& rule : node.op->in_place)
       if (rule.required && static_cast<std::size_t>(rule.out) < node.out.size())
-        offset[at(node.out[static_cast<std::size_t>(rule.out)])] =
-            offset[at(node.in[static_cast<std::size_t>(rule.over)])];
+        offset[node.out[static_cast<std::size_t>(rule.out)].at()] =
+            offset[node.in[static_cast<std::size_t>(rule.over)].at()];
 
   const std::vector<NodeWork> work = work_of(track.nodes);
   const std::size_t begin = track.request.backward_begin;
@@ -103,7 +100,7 @@ void Session::bind(Track& track) {
   };
   for (const Instruction& instruction : track.tape.instructions) {
     const Node& node = graph.node(instruction.node);
-    BoundInstruction bound{.job = track.nodes[at(instruction.node)].job.get(),
+    BoundInstruction bound{.job = track.nodes[instruction.node.at()].job.get(),
                            .in = {},
                            .out = {},
                            .scratch = arena_->at(instruction.scratch)};
@@ -144,7 +141,7 @@ std::size_t Session::backward_begin(std::size_t tape) const {
 }
 
 std::string_view Session::kernel_name(std::size_t tape, NodeId node) const {
-  return tracks_[tape]->nodes[at(node)].kernel;
+  return tracks_[tape]->nodes[node.at()].kernel;
 }
 
 TensorView Session::view(std::size_t index, std::string_view name) const {

@@ -62,9 +62,9 @@ class Graph {
   // The same for ops with one output.
   ValueId call1(std::string_view op, const Values& in, const Attrs& attrs, std::string_view layer);
 
-  const Value& value(ValueId id) const { return values_[static_cast<std::size_t>(id.index)]; }
-  Value& value(ValueId id) { return values_[static_cast<std::size_t>(id.index)]; }
-  const Node& node(NodeId id) const { return nodes_[static_cast<std::size_t>(id.index)]; }
+  const Value& value(ValueId id) const { return values_[id.at()]; }
+  Value& value(ValueId id) { return values_[id.at()]; }
+  const Node& node(NodeId id) const { return nodes_[id.at()]; }
   const Spec& spec(ValueId id) const { return value(id).spec; }
 
   const std::deque<Value>& values() const { return values_; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -12,6 +13,8 @@ struct Id {
   std::int32_t index = -1;
   auto operator<=>(const Id&) const = default;
   explicit operator bool() const { return index >= 0; }
+  // Position in a vector that has an entry for each.
+  std::size_t at() const { return static_cast<std::size_t>(index); }
 };
 
 using ValueId = Id<struct ValueTag>;

@@ -28,29 +28,28 @@ void verify(const Graph& graph) {
   for (const Value& value : graph.values()) verify_value(graph, value);
   std::vector<bool> made(graph.values().size(), false);
   std::vector<bool> overwritten(graph.values().size(), false);
-  const auto at = [](ValueId id) { return static_cast<std::size_t>(id.index); };
   for (std::size_t i = 0; i < graph.values().size(); ++i) made[i] = !graph.values()[i].producer;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
     std::vector<Spec> in;
     for (ValueId id : node.in) {
-      expect(id.index >= 0 && at(id) < graph.values().size(), "an input is a value of the graph");
-      expect(made[at(id)], "a node comes after the producers of its inputs");
-      expect(!overwritten[at(id)], "a resident is not read after its update");
+      expect(id.index >= 0 && id.at() < graph.values().size(), "an input is a value of the graph");
+      expect(made[id.at()], "a node comes after the producers of its inputs");
+      expect(!overwritten[id.at()], "a resident is not read after its update");
       in.push_back(graph.spec(id));
     }
     const Specs out = node.op->infer(node.attrs, in);
     expect(out.size() == node.out.size(), "a node has the outputs its op infers");
     for (std::size_t i = 0; i < out.size(); ++i) {
       expect(graph.spec(node.out[i]) == out[i], "an output has the spec its op infers");
-      expect(!made[at(node.out[i])], "a value is made once");
-      made[at(node.out[i])] = true;
+      expect(!made[node.out[i].at()], "a value is made once");
+      made[node.out[i].at()] = true;
       expect(graph.value(node.out[i]).producer.index == static_cast<std::int32_t>(n),
              "a value knows its producer");
     }
     for (const InPlace& rule : node.op->in_place) {
       if (!rule.required || rule.out >= static_cast<int>(node.out.size())) continue;
-      overwritten[at(node.in[static_cast<std::size_t>(rule.over)])] = true;
+      overwritten[node.in[static_cast<std::size_t>(rule.over)].at()] = true;
     }
   }
   for (bool m : made) expect(m, "every value is made");

@@ -7,7 +7,7 @@ namespace {
 const Node* sum_before(const Graph& graph, const Node& node, const std::vector<int>& uses) {
   if (node.op->name != "bn_grad" || node.attrs.integer("terms") != 1) return nullptr;
   const ValueId dz = node.in[0];
-  if (uses[static_cast<std::size_t>(dz.index)] != 1 || !graph.value(dz).producer) return nullptr;
+  if (uses[dz.at()] != 1 || !graph.value(dz).producer) return nullptr;
   const Node& sum = graph.node(graph.value(dz).producer);
   const bool plain_sum =
       sum.op->name == "add" && sum.in.size() == 2 && sum.attrs.real("last_factor") == 1;
@@ -21,7 +21,7 @@ Graph fold_gradient_sums(const Graph& graph, const Keep& keep) {
   std::vector<bool> folded(graph.nodes().size(), false);
   for (const Node& node : graph.nodes())
     if (const Node* sum = sum_before(graph, node, uses))
-      folded[static_cast<std::size_t>(graph.value(sum->out[0]).producer.index)] = true;
+      folded[graph.value(sum->out[0]).producer.at()] = true;
 
   Rewriter rewriter(graph);
   rewriter.copy_sources();

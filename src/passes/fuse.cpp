@@ -34,7 +34,7 @@ class Fuser {
 
  private:
   const Node* only_consumer(ValueId value) const {
-    if (uses_[static_cast<std::size_t>(value.index)] != 1) return nullptr;
+    if (uses_[value.at()] != 1) return nullptr;
     for (const Node& node : graph_.nodes())
       for (ValueId in : node.in)
         if (in == value) return &node;

@@ -16,8 +16,7 @@ bool is_pointwise(const Graph& graph, const Node& node, const std::vector<int>& 
   return w.layout == Layout::kernel && w.shape[0] % kLanes == 0 && w.shape[2] == 1 &&
          w.shape[3] == 1 && all_are(node.attrs.ints("strides"), 1) &&
          all_are(node.attrs.ints("pads"), 0) && node.attrs.integer("groups") == 1 &&
-         uses[static_cast<std::size_t>(node.in[1].index)] == 1 &&
-         is_resident(graph.value(node.in[1]).role);
+         uses[node.in[1].at()] == 1 && is_resident(graph.value(node.in[1]).role);
 }
 
 using Siblings = std::vector<const Node*>;
@@ -44,7 +43,7 @@ MergedGraph merge_siblings(const Graph& graph, const Keep& keep) {
   for (const Siblings& group : groups)
     for (const Node* node : group) {
       group_of[node] = &group;
-      is_part[static_cast<std::size_t>(node->in[1].index)] = true;
+      is_part[node->in[1].at()] = true;
     }
 
   Rewriter rewriter(graph);

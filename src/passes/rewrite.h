@@ -17,7 +17,7 @@ class Rewriter {
 
   void copy_source(ValueId old) {
     const Value& value = from_.value(old);
-    moved_[at(old)] = to_.add_value(value.name, value.spec, value.role);
+    moved_[old.at()] = to_.add_value(value.name, value.spec, value.role);
   }
   void copy_sources() {
     for (std::size_t v = 0; v < moved_.size(); ++v)
@@ -26,16 +26,16 @@ class Rewriter {
 
   // The new id of an old value that was copied or replaced before.
   ValueId operator[](ValueId old) const {
-    expect(bool(moved_[at(old)]), "a pass emits producers before consumers");
-    return moved_[at(old)];
+    expect(bool(moved_[old.at()]), "a pass emits producers before consumers");
+    return moved_[old.at()];
   }
-  bool has(ValueId old) const { return bool(moved_[at(old)]); }
+  bool has(ValueId old) const { return bool(moved_[old.at()]); }
   Values operator[](const Values& old) const {
     Values result;
     for (ValueId id : old) result.push_back((*this)[id]);
     return result;
   }
-  void replace(ValueId old, ValueId now) { moved_[at(old)] = now; }
+  void replace(ValueId old, ValueId now) { moved_[old.at()] = now; }
 
   // Emits a call whose outputs stand for the old values `out`, under their names.
   void emit(std::string_view op, const Values& in_old, const Attrs& attrs, const Values& out,
@@ -45,7 +45,7 @@ class Rewriter {
     for (std::size_t i = 0; i < made.size(); ++i) {
       to_.rename(made[i], from_.value(out[i]).name);
       to_.value(made[i]).role = from_.value(out[i]).role;
-      moved_[at(out[i])] = made[i];
+      moved_[out[i].at()] = made[i];
     }
   }
   void copy(const Node& node) { emit(node.op->name, node.in, node.attrs, node.out, node.name); }
@@ -60,8 +60,6 @@ class Rewriter {
   }
 
  private:
-  static std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
-
   const Graph& from_;
   Graph to_;
   std::vector<ValueId> moved_;
@@ -71,7 +69,7 @@ class Rewriter {
 inline std::vector<int> count_uses(const Graph& graph, const Keep& keep) {
   std::vector<int> uses(graph.values().size(), 0);
   for (const Node& node : graph.nodes())
-    for (ValueId in : node.in) ++uses[static_cast<std::size_t>(in.index)];
+    for (ValueId in : node.in) ++uses[in.at()];
   for (const ValueId* id : keep)
     if (*id) ++uses[static_cast<std::size_t>(id->index)];
   return uses;

@@ -5,22 +5,20 @@
 namespace plimsoll {
 namespace {
 
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
-
 // True where some kernel needs the value as a whole, dense tensor.
 std::vector<bool> find_dense(const Graph& graph) {
   std::vector<bool> dense(graph.values().size(), false);
   for (const Node& node : graph.nodes()) {
     if (!node.op->needs_dense) continue;
-    for (ValueId in : node.in) dense[at(in)] = true;
-    for (ValueId out : node.out) dense[at(out)] = true;
+    for (ValueId in : node.in) dense[in.at()] = true;
+    for (ValueId out : node.out) dense[out.at()] = true;
   }
   return dense;
 }
 
 bool may_move_in(const Graph& graph, const std::vector<bool>& dense, ValueId part) {
   const Value& value = graph.value(part);
-  return !dense[at(part)] && !value.home && value.producer && value.spec.layout == Layout::blocked;
+  return !dense[part.at()] && !value.home && value.producer && value.spec.layout == Layout::blocked;
 }
 
 // The parts' channels begin at multiples of 8 in the whole.

@@ -10,9 +10,6 @@
 namespace plimsoll {
 namespace {
 
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
-std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
-
 std::int64_t aligned(std::int64_t bytes) { return round_up(bytes, kAlignment); }
 
 // Instances that share one block because an op writes over an operand that dies there.
@@ -64,12 +61,12 @@ Tape make_tape(const PlanRequest& request) {
     const int time = static_cast<int>(s);
     blocks.push_back({.first = time,
                       .last = time,
-                      .bytes = aligned(request.work[at(schedule.steps[s].node)].scratch)});
+                      .bytes = aligned(request.work[schedule.steps[s].node.at()].scratch)});
   }
 
   const Placement placement = place(blocks);
   const auto offset_of = [&](ValueId value, int instance) {
-    if (instance < 0) return request.resident_offset[at(value)];
+    if (instance < 0) return request.resident_offset[value.at()];
     const auto block = static_cast<std::size_t>(shared[static_cast<std::size_t>(instance)]);
     return request.resident_bytes + placement.offset[block] + offset_in_root(graph, value);
   };

@@ -6,8 +6,6 @@
 namespace plimsoll {
 namespace {
 
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
-
 class Scheduler {
  public:
   explicit Scheduler(const PlanRequest& request)
@@ -33,7 +31,7 @@ class Scheduler {
     }
     const int end = static_cast<int>(schedule_.steps.size());
     for (ValueId result : request_.results) {
-      const int instance = is_fixed(result) ? -1 : current_[at(root_of(graph_, result))];
+      const int instance = is_fixed(result) ? -1 : current_[root_of(graph_, result).at()];
       expect(is_fixed(result) || instance >= 0, "a result is there at the end of the step");
       if (instance >= 0) instance_at(instance).last = end;
       schedule_.result_instance.push_back(instance);
@@ -42,7 +40,7 @@ class Scheduler {
   }
 
  private:
-  bool is_fixed(ValueId id) const { return request_.resident_offset[at(id)] >= 0; }
+  bool is_fixed(ValueId id) const { return request_.resident_offset[id.at()] >= 0; }
   Instance& instance_at(int index) { return schedule_.instances[static_cast<std::size_t>(index)]; }
 
   int begin_instance(ValueId root, int step) {
@@ -58,9 +56,9 @@ class Scheduler {
   void make_available(ValueId value) {
     if (is_fixed(value)) return;
     const ValueId root = root_of(graph_, value);
-    if (current_[at(root)] >= 0) return;
-    expect(request_.drop[at(root)], "a value is there when it is read");
-    for (ValueId member : members_[at(root)]) {
+    if (current_[root.at()] >= 0) return;
+    expect(request_.drop[root.at()], "a value is there when it is read");
+    for (ValueId member : members_[root.at()]) {
       const NodeId producer = graph_.value(member).producer;
       for (ValueId in : graph_.node(producer).in)
         if (root_of(graph_, in) != root) make_available(in);
@@ -71,8 +69,8 @@ class Scheduler {
   // An output that another instance still holds gets a place of its own, which nobody reads.
   int output_instance(ValueId out, bool again, int step) {
     const ValueId root = root_of(graph_, out);
-    int& current = current_[at(root)];
-    const bool is_first_write = members_[at(root)].front() == out;
+    int& current = current_[root.at()];
+    const bool is_first_write = members_[root.at()].front() == out;
     if (current >= 0 && again && is_first_write) return begin_instance(root, step);
     if (current < 0) current = begin_instance(root, step);
     return current;
@@ -83,7 +81,7 @@ class Scheduler {
     const int step = static_cast<int>(schedule_.steps.size());
     ScheduledNode scheduled{.node = id, .again = again, .in = {}, .out = {}};
     for (ValueId in : node.in) {
-      const int instance = is_fixed(in) ? -1 : current_[at(root_of(graph_, in))];
+      const int instance = is_fixed(in) ? -1 : current_[root_of(graph_, in).at()];
       if (instance >= 0) instance_at(instance).last = step;
       scheduled.in.push_back(instance);
     }

@@ -42,8 +42,7 @@ std::vector<Values> written_members(const Graph& graph) {
   std::vector<Values> members(graph.values().size());
   for (const Node& node : graph.nodes())
     for (ValueId out : node.out)
-      if (!is_idle(graph, node))
-        members[static_cast<std::size_t>(root_of(graph, out).index)].push_back(out);
+      if (!is_idle(graph, node)) members[root_of(graph, out).at()].push_back(out);
   return members;
 }
 

@@ -46,6 +46,8 @@ std::string report_json(const RunReport& report) {
   json["images"] = report.images;
   json["seconds"] = report.seconds;
   json["images_per_second"] = report.images_per_second;
+  json["budget_bytes"] = nullptr;     // none was named
+  json["predicted_bytes"] = nullptr;  // of the whole process; the arena is known exactly
   json["arena_bytes"] = report.arena_bytes;
   json["measured_peak_bytes"] = report.measured_peak_bytes;
   json["data_wait_percent"] = report.data_wait_percent;

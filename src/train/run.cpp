@@ -1,25 +1,19 @@
 #include "train/run.h"
 
-#include <chrono>
 #include <cmath>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory_usage.h"
+#include "base/stopwatch.h"
 #include "train/records.h"
 
 namespace plimsoll {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 // Means over the samples of one phase of one epoch, and where its time went.
 struct Tally {
-  Clock::time_point start = Clock::now();
+  Stopwatch watch;
   std::int64_t samples = 0;
   std::int64_t correct = 0;
   double loss_sum = 0;
@@ -32,7 +26,7 @@ struct Tally {
   }
   void describe(Progress* progress) const {
     const auto count = static_cast<double>(samples);
-    const double elapsed = seconds_since(start);
+    const double elapsed = watch.seconds();
     progress->loss = loss_sum / count;
     progress->accuracy = static_cast<double>(correct) / count;
     progress->images_per_second = count / elapsed;
@@ -46,10 +40,10 @@ struct Tally {
 // it took.
 double feed(Trainer& trainer, Phase phase, const Images& images, const Order& order,
             std::int64_t first, std::int64_t count) {
-  const Clock::time_point start = Clock::now();
+  const Stopwatch watch;
   fill_batch(images, order, first, count, trainer.image(phase, count).as<float>());
   fill_labels(images, order, first, count, trainer.label(phase, count).as<std::int32_t>());
-  return seconds_since(start);
+  return watch.seconds();
 }
 
 Progress evaluate(Trainer& trainer, const Images& images, std::int64_t batch, Progress progress,
@@ -101,7 +95,7 @@ std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch, 
 RunReport run_training(Trainer& trainer, const Images& train, const Images* validation,
                        const RunOptions& options, RunObserver& observer,
                        const std::atomic<int>& interrupt) {
-  const Clock::time_point start = Clock::now();
+  const Stopwatch watch;
   const bool drops = options.drop_last && train.count >= options.batch;
   const std::int64_t per_epoch = drops ? train.count / options.batch * options.batch : train.count;
   const std::int64_t steps_per_epoch = (per_epoch + options.batch - 1) / options.batch;
@@ -144,7 +138,7 @@ RunReport run_training(Trainer& trainer, const Images& train, const Images* vali
       if (interrupt.load(std::memory_order_relaxed) != 0) report.stopped_by = "interrupt";
       stop = report.stopped_by != "epochs";
     }
-    training_seconds += seconds_since(tally.start);
+    training_seconds += tally.watch.seconds();
     waiting += tally.waiting;
     if (position >= per_epoch) {
       ++epoch;
@@ -161,7 +155,7 @@ RunReport run_training(Trainer& trainer, const Images& train, const Images* vali
     report.accuracy = progress.accuracy;
     results.append({.epoch = progress.epoch,
                     .step = report.steps,
-                    .time = seconds_since(start),
+                    .time = watch.seconds(),
                     .train = progress,
                     .validation = measured,
                     .lr = schedule.rate(std::max<std::int64_t>(0, report.steps - 1)),
@@ -174,7 +168,7 @@ RunReport run_training(Trainer& trainer, const Images& train, const Images* vali
   save_checkpoint(trainer, checkpoint,
                   checkpoint_metadata(options, report.steps, epoch, position, report.images));
   observer.on_saved(checkpoint);
-  report.seconds = seconds_since(start);
+  report.seconds = watch.seconds();
   report.images_per_second =
       training_seconds > 0 ? static_cast<double>(report.images) / training_seconds : 0;
   report.data_wait_percent = training_seconds > 0 ? 100 * waiting / training_seconds : 0;

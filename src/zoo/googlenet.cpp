@@ -1,4 +1,4 @@
-#include "zoo/inception_block.h"
+#include "zoo/bricks.h"
 #include "zoo/zoo.h"
 
 namespace plimsoll::zoo {

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "zoo/inception_block.h"
+#include "zoo/bricks.h"
 #include "zoo/zoo.h"
 
 namespace plimsoll::zoo {

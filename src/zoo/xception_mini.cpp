@@ -1,15 +1,10 @@
 #include <string>
 
-#include "zoo/inception_block.h"
+#include "zoo/bricks.h"
 #include "zoo/zoo.h"
 
 namespace plimsoll::zoo {
 namespace {
-
-ValueId separable(nn::Builder& net, ValueId x, std::int64_t filters, const std::string& name) {
-  x = net.separable_conv2d(x, filters, 3, {.bias = false, .name = name});
-  return net.batch_norm(x, {.name = name + "_bn"});
-}
 
 ValueId entry_block(nn::Builder& net, ValueId x, std::int64_t filters, const std::string& block,
                     bool relu_first) {
@@ -17,8 +12,8 @@ ValueId entry_block(nn::Builder& net, ValueId x, std::int64_t filters, const std
       net.conv2d(x, filters, 1, {.stride = 2, .bias = false, .name = block + "_residual"});
   residual = net.batch_norm(residual, {.name = block + "_residual_bn"});
   if (relu_first) x = net.relu(x, block + "_sepconv1_act");
-  x = separable(net, x, filters, block + "_sepconv1");
-  x = separable(net, net.relu(x, block + "_sepconv2_act"), filters, block + "_sepconv2");
+  x = separable_bn(net, x, filters, block + "_sepconv1");
+  x = separable_bn(net, net.relu(x, block + "_sepconv2_act"), filters, block + "_sepconv2");
   x = net.max_pool(x, 3, {.padding = nn::Padding::same, .name = block + "_pool"});
   return net.add({x, residual}, block + "_add");
 }
@@ -27,7 +22,7 @@ ValueId middle_block(nn::Builder& net, ValueId x, std::int64_t filters, const st
   const ValueId residual = x;
   for (int part = 1; part <= 3; ++part) {
     const std::string name = block + "_sepconv" + std::to_string(part);
-    x = separable(net, net.relu(x, name + "_act"), filters, name);
+    x = separable_bn(net, net.relu(x, name + "_act"), filters, name);
   }
   return net.add({x, residual}, block + "_add");
 }
@@ -41,7 +36,7 @@ Heads xception_mini(nn::Builder& net, const Options& options) {
   x = entry_block(net, x, 128, "block3", true);
   x = middle_block(net, x, 128, "block4");
   x = middle_block(net, x, 128, "block5");
-  x = net.relu(separable(net, x, 256, "block6_sepconv1"), "block6_sepconv1_act");
+  x = net.relu(separable_bn(net, x, 256, "block6_sepconv1"), "block6_sepconv1_act");
   x = net.global_average_pool(x, "avg_pool");
   if (options.dropout > 0) x = net.dropout(x, options.dropout);
   return {net.dense(x, options.classes, "predictions")};

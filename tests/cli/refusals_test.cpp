@@ -1,35 +1,16 @@
 // Bad requests get the three-part error and the right exit code, never an abort.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-
-#include <cstdio>
 #include <fstream>
 #include <string>
 
+#include "tests/cli/program.h"
 #include "tests/support/temporary_folder.h"
 
 namespace plimsoll {
 namespace {
 
-struct Outcome {
-  int code = -1;  // negative: ended by a signal
-  std::string output;
-};
-
-Outcome run(const std::string& arguments) {
-  const std::string command = std::string(PLIMSOLL_PROGRAM) + " " + arguments + " 2>&1";
-  Outcome outcome;
-  FILE* pipe = popen(command.c_str(), "r");
-  char piece[4096];
-  while (const std::size_t count = fread(piece, 1, sizeof(piece), pipe))
-    outcome.output.append(piece, count);
-  const int status = pclose(pipe);
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  return outcome;
-}
-
 void expect_refusal(const std::string& arguments, int code, const std::string& text) {
-  const Outcome outcome = run(arguments);
+  const Outcome outcome = run_program(arguments);
   EXPECT_EQ(outcome.code, code) << arguments << "\n" << outcome.output;
   EXPECT_NE(outcome.output.find(text), std::string::npos) << arguments << "\n" << outcome.output;
   EXPECT_EQ(outcome.output.find("this is a bug"), std::string::npos) << arguments;
@@ -87,16 +68,16 @@ TEST(Commands, ConfigurationIsReadAndTheCommandLineWins) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "run.toml").string();
   std::ofstream(path) << "model = \"resnet20\"\nbatch = 3\njson = true\n";
-  const Outcome outcome = run("summary --batch 5 --config " + path);
+  const Outcome outcome = run_program("summary --batch 5 --config " + path);
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_NE(outcome.output.find("\"model\": \"resnet20\""), std::string::npos) << outcome.output;
   EXPECT_NE(outcome.output.find("\"batch\": 5"), std::string::npos) << outcome.output;
 }
 
 TEST(Commands, HelpAndVersionSucceed) {
-  EXPECT_EQ(run("--version").code, 0);
-  EXPECT_EQ(run("help train").code, 0);
-  EXPECT_EQ(run("").code, 0);
+  EXPECT_EQ(run_program("--version").code, 0);
+  EXPECT_EQ(run_program("help train").code, 0);
+  EXPECT_EQ(run_program("").code, 0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The classic Inception block with BatchNorm: four branches side by side.
+// Groups of layers that several networks are built from.
 #pragma once
 
 #include <string>
@@ -19,6 +19,10 @@ struct InceptionWidths {
 ValueId conv_bn_relu(nn::Builder& net, ValueId x, std::int64_t filters, nn::Size2 kernel,
                      const std::string& name, nn::Size2 stride = 1);
 
+// Separable 3x3 convolution without bias, BatchNorm `name`_bn.
+ValueId separable_bn(nn::Builder& net, ValueId x, std::int64_t filters, const std::string& name);
+
+// The classic Inception block: four branches side by side, joined.
 ValueId inception_block(nn::Builder& net, ValueId x, const InceptionWidths& widths,
                         const std::string& name);
 

@@ -1,4 +1,4 @@
-#include "zoo/inception_block.h"
+#include "zoo/bricks.h"
 
 namespace plimsoll::zoo {
 
@@ -6,6 +6,11 @@ ValueId conv_bn_relu(nn::Builder& net, ValueId x, std::int64_t filters, nn::Size
                      const std::string& name, nn::Size2 stride) {
   x = net.conv2d(x, filters, kernel, {.stride = stride, .bias = false, .name = name});
   return net.relu(net.batch_norm(x, {.name = name + "_bn"}), name + "_relu");
+}
+
+ValueId separable_bn(nn::Builder& net, ValueId x, std::int64_t filters, const std::string& name) {
+  x = net.separable_conv2d(x, filters, 3, {.bias = false, .name = name});
+  return net.batch_norm(x, {.name = name + "_bn"});
 }
 
 ValueId inception_block(nn::Builder& net, ValueId x, const InceptionWidths& w,

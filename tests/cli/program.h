@@ -1,0 +1,29 @@
+// Runs the program as a user would.
+#pragma once
+
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <string>
+
+namespace plimsoll {
+
+struct Outcome {
+  int code = -1;  // negative: ended by a signal
+  std::string output;
+};
+
+// Standard output and standard error together.
+inline Outcome run_program(const std::string& arguments, const std::string& before = "") {
+  const std::string command = before + std::string(PLIMSOLL_PROGRAM) + " " + arguments + " 2>&1";
+  Outcome outcome;
+  FILE* pipe = popen(command.c_str(), "r");
+  char piece[4096];
+  while (const std::size_t count = fread(piece, 1, sizeof(piece), pipe))
+    outcome.output.append(piece, count);
+  const int status = pclose(pipe);
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  return outcome;
+}
+
+}  // namespace plimsoll
