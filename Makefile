@@ -12,9 +12,10 @@ deps: ## install the Debian packages that are missing
 
 build: deps ## build build/plimsoll
 	@cmake --preset release --log-level=WARNING
-	@cmake --build --preset release -j $(JOBS)
+	@cmake --build --preset release -j $(JOBS) --target plimsoll_cli
 
 test: build ## build, check the rules, run the fast tests
+	@cmake --build --preset release -j $(JOBS)
 	@tools/check
 	@ctest --preset release -j $(JOBS) -L fast
 
