@@ -57,7 +57,7 @@ class StepSlab {
 
 constinit StepSlab slab;
 
-void* allocate(std::size_t size, std::size_t alignment) {
+[[maybe_unused]] void* allocate(std::size_t size, std::size_t alignment) {
   if (plimsoll::StepRegion::in_step() && alignment <= kClassBytes)
     if (void* memory = slab.take(size > 0 ? size : 1)) return memory;
   const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
@@ -67,7 +67,7 @@ void* allocate(std::size_t size, std::size_t alignment) {
   return memory;
 }
 
-void release(void* memory) noexcept {
+[[maybe_unused]] void release(void* memory) noexcept {
   if (slab.owns(memory))
     slab.give_back(memory);
   else
@@ -75,6 +75,9 @@ void release(void* memory) noexcept {
 }
 
 }  // namespace
+
+// Sanitizers watch operator new themselves.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 // The array and nothrow forms of the standard library end up here.
 void* operator new(std::size_t size) { return allocate(size, 1); }
@@ -85,3 +88,5 @@ void operator delete(void* memory) noexcept { release(memory); }
 void operator delete(void* memory, std::size_t) noexcept { release(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
+
+#endif

@@ -59,7 +59,9 @@ inline std::vector<double> logical_elements(const TensorView& view) {
 // Writes what logical_elements reads; padding lanes become zero.
 inline void put_elements(const TensorView& view, const std::vector<double>& elements) {
   for_dtype(view.spec.dtype, [&]<class T>(T) {
-    const std::int64_t images = view.is_dense() ? 1 : view.spec.shape[0];
+    // Only images can lie apart; weights are one piece of memory.
+    const bool is_image = view.spec.layout == Layout::plain || view.spec.layout == Layout::blocked;
+    const std::int64_t images = view.is_dense() || !is_image ? 1 : view.spec.shape[0];
     for (std::int64_t n = 0; n < images; ++n)
       std::fill_n(view.image<T>(n), view.spec.stored_elements() / images, T(0));
     std::size_t next = 0;
