@@ -14,10 +14,16 @@ list(APPEND CMAKE_MODULE_PATH \${CMAKE_CURRENT_LIST_DIR})
 find_dependency(oneDNN)
 find_dependency(fmt)
 find_dependency(ZLIB)
+find_dependency(JPEG)
+find_dependency(PNG)
+find_dependency(WebP)
+find_dependency(GIF)
+find_dependency(EXPAT)
 include(\${CMAKE_CURRENT_LIST_DIR}/plimsoll-targets.cmake)
 ")
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/plimsoll-config-version.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/plimsoll-config.cmake
               ${PROJECT_BINARY_DIR}/plimsoll-config-version.cmake
-              ${PROJECT_SOURCE_DIR}/cmake/FindoneDNN.cmake DESTINATION ${package_dir})
+              ${PROJECT_SOURCE_DIR}/cmake/FindoneDNN.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/FindWebP.cmake DESTINATION ${package_dir})

@@ -123,8 +123,8 @@ int run(const Settings& settings) {
                    .train_batches = {input.batch},
                    .evaluate_batches = {},
                    .loss = {},
-                   .optimizer = settings.optimizer,
-                   .keep_all = settings.keep_all});
+                   .optimizer = settings.optimizer});
+  if (settings.keep_all) trainer.plan(trainer.session().problem(0).all(Fate::keep));
   trainer.open();
   const double peak = kernels::measure_fma_peak_gflops();
   std::vector<double> seconds;

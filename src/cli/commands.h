@@ -9,8 +9,10 @@ namespace plimsoll::cli {
 
 using Action = std::function<int()>;
 
+Action add_plan(CLI::App& command);
 Action add_summary(CLI::App& command);
 Action add_bench(CLI::App& command);
 Action add_train(CLI::App& command);
+Action add_check(CLI::App& command);
 
 }  // namespace plimsoll::cli

@@ -28,7 +28,7 @@ int run(const std::vector<std::string>& words) {
   app.footer(
       "Try:\n"
       "  plimsoll train fashion-mnist --model inception_mini --epochs 2\n"
-      "  plimsoll summary --model xception --batch 32\n"
+      "  plimsoll plan --model xception --batch 32 --memory 2GiB\n"
       "  plimsoll bench --model inception_v3 --batch 8 --layers\n"
       "`plimsoll help COMMAND` tells about one.");
   std::map<const CLI::App*, Action> actions;
@@ -37,8 +37,10 @@ int run(const std::vector<std::string>& words) {
     command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     actions[command] = make(*command);
   };
+  add("plan", "what a run needs, before it starts, and how it fits a budget", add_plan);
   add("summary", "layers, parameters and activation bytes of a network", add_summary);
   add("train", "train a network", add_train);
+  add("check", "what a run would meet: machine, container, every file of the data", add_check);
   add("bench", "speed of a training step, and where its time goes", add_bench);
 
   std::vector<std::string> arguments = words;

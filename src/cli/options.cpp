@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <toml++/toml.h>
+#include <algorithm>
 #include <charconv>
 
 #include "base/cpu.h"
@@ -65,12 +66,26 @@ nn::Size2 parse_image_size(const std::string& text) {
 void ModelOptions::add_to(CLI::App& command) {
   command.add_option("--model", model, "network of the zoo (see `plimsoll summary --list`)")
       ->capture_default_str();
-  command.add_option("--batch", batch, "images per step")->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--batch", [this](const std::string& text) { set_batch(text); },
+          "images per update, or max: the largest that fits the budget")
+      ->default_str(std::to_string(batch));
   command.add_option("--image", image, "input size: HxW or one number");
   command.add_option("--channels", channels, "input channels");
   command.add_option("--classes", classes, "width of the head");
   command.add_option("--dropout", dropout, "rate before the head; default: the network's own");
   command.add_flag("--aux", auxiliary, "add the auxiliary head (inception_v3)");
+}
+
+void ModelOptions::set_batch(const std::string& text) {
+  batch_max = text == "max";
+  if (batch_max) return;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), batch);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw UsageError(
+        {.where = "--batch", .got = "'" + text + "'", .expected = "expected a number or max"});
+  check_range("--batch", batch, 1, kLargestBatch);
 }
 
 nn::Input ModelOptions::input() const {
@@ -103,7 +118,9 @@ void CommonOptions::add_to(CLI::App& command) {
 }
 
 int CommonOptions::apply_threads() const {
-  const int count = threads ? check_threads(*threads) : usable_cores();
+  // OMP_NUM_THREADS, which omp_get_max_threads() knows, may ask for fewer.
+  const int count =
+      threads ? check_threads(*threads) : std::min(usable_cores(), omp_get_max_threads());
   omp_set_dynamic(0);
   omp_set_num_threads(count);
   return count;

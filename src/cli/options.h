@@ -15,6 +15,7 @@ namespace plimsoll::cli {
 struct ModelOptions {
   std::string model = "inception_v3";
   std::int64_t batch = 32;
+  bool batch_max = false;     // --batch max: the largest that fits; `batch` is then found
   std::string image;          // "299", "200x300"; empty: the network's own
   std::int64_t channels = 0;  // 0: the network's own
   std::int64_t classes = 0;   // 0: the network's own
@@ -22,6 +23,7 @@ struct ModelOptions {
   bool auxiliary = false;
 
   void add_to(CLI::App& command);
+  void set_batch(const std::string& text);
   // Checked values. UsageError names the option.
   const zoo::Network& network() const { return zoo::find_network(model); }
   nn::Input input() const;

@@ -7,10 +7,9 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/plan_text.h"
 #include "cli/progress.h"
-#include "data/fashion_mnist.h"
-#include "ops/table.h"
+#include "cli/training_options.h"
 #include "train/records.h"
 #include "train/run.h"
 
@@ -19,15 +18,9 @@ namespace {
 
 constexpr int kStoppedByWatchdog = 4;
 
-struct Settings {
-  CommonOptions common;
-  ModelOptions model;
-  OptimizerOptions optimizer;
-  LossOptions loss;
+struct Settings : TrainingOptions {
   RunOptions run;
-  std::string data;
   std::string out;
-  std::int64_t seed = 0;
 };
 
 std::atomic<int> interrupted{0};
@@ -88,7 +81,11 @@ void write_args(const Settings& s, const nn::Input& input, int threads,
   number("warmup", s.run.schedule.warmup);
   number("epochs", s.run.epochs);
   number("steps", s.run.steps);
-  if (s.run.drop_last) number("drop-last", true);
+  if (s.drop_last) number("drop-last", true);
+  if (!s.memory.memory.empty()) word("memory", s.memory.memory);
+  word("stash", s.memory.stash);
+  if (!s.memory.spill.empty()) word("spill", s.memory.spill);
+  number("accumulate", s.memory.accumulate);
   number("seed", s.seed);
   write_file(path, text);
 }
@@ -98,11 +95,6 @@ void check_settings(const Settings& s) {
   check(s.run.epochs >= 1, "--epochs", std::to_string(s.run.epochs), "at least 1");
   check(s.run.steps >= 0, "--steps", std::to_string(s.run.steps), "0 (no limit) or more");
   check(s.run.lr > 0 && s.run.lr < 1e9, "--lr", std::to_string(s.run.lr), "a positive number");
-  check(s.seed >= 0, "--seed", std::to_string(s.seed), "0 or more");
-  check(s.loss.label_smoothing >= 0 && s.loss.label_smoothing < 1, "--label-smoothing",
-        std::to_string(s.loss.label_smoothing), "0 up to, not including, 1");
-  check(s.loss.l2 >= 0, "--l2", std::to_string(s.loss.l2), "0 or more");
-  check(s.data == "fashion-mnist", "DATA", "'" + s.data + "'", "the word fashion-mnist");
 }
 
 int exit_code(const RunReport& report) {
@@ -110,47 +102,53 @@ int exit_code(const RunReport& report) {
   return report.stopped_by == "not finite" ? kStoppedByWatchdog : 0;
 }
 
+// What was predicted beside what the kernel measured.
+void print_ledger(const PlannedRun& run, const RunReport& report) {
+  fmt::print("\n{}", ledger_text(run));
+  const double off = 100.0 *
+                     static_cast<double>(run.plan.total_bytes - report.measured_peak_bytes) /
+                     static_cast<double>(report.measured_peak_bytes);
+  fmt::print("  {:<30}{:>12}   {:+.1f} % of it was predicted wrongly\n", "measured peak",
+             to_string(Bytes{report.measured_peak_bytes}), off);
+}
+
 int run(Settings s) {
   check_settings(s);
   const int threads = s.common.apply_threads();
-  const Images train = load_fashion_mnist(Split::train);
-  const Images test = load_fashion_mnist(Split::test);
-  if (s.model.classes == 0) s.model.classes = static_cast<std::int64_t>(train.class_names.size());
-  if (s.model.channels == 0) s.model.channels = train.channels;
-  if (s.model.image.empty()) s.model.image = fmt::format("{}x{}", train.height, train.width);
+  const Budget budget = find_budget(s.memory);
+  const bool quiet = s.common.quiet || s.common.json;
+  if (!quiet) fmt::print("{}\n", budget_text(budget));
+  const TrainingData data = *s.load_data();
+  Ready ready = make_ready(s, &data, budget, threads);
+  Trainer& trainer = ready.trainer;
+  if (!ready.run.plan.fits)
+    throw refusal(trainer, ready.run, find_levers(s.maker(&data, threads), s.memory, ready.run));
   const nn::Input input = s.model.input();
-  check(input.image.h == train.height && input.image.w == train.width &&
-            input.channels == train.channels,
-        "--image", fmt::format("{}x{}x{}", input.channels, input.image.h, input.image.w),
-        "1x28x28, the size of the data");
-  check(s.model.class_count() >= static_cast<std::int64_t>(train.class_names.size()), "--classes",
-        std::to_string(s.model.class_count()), "at least 10, the classes of the data");
-
   s.run.model = s.model.model;
   s.run.batch = input.batch;
+  s.run.drop_last = s.drop_last;
   s.run.seed = static_cast<std::uint64_t>(s.seed);
-  Trainer trainer(op_table(), s.model.factory(),
-                  {.input = input,
-                   .train_batches = batch_sizes(train.count, input.batch, s.run.drop_last),
-                   .evaluate_batches = batch_sizes(test.count, input.batch, false),
-                   .loss = s.loss,
-                   .optimizer = s.optimizer,
-                   .seed = s.run.seed});
+  s.run.budget_bytes = budget.bytes;
+  s.run.predicted_bytes = ready.run.plan.total_bytes;
   s.run.out =
       s.out.empty() ? make_unique_directory("runs", s.model.model) : std::filesystem::path(s.out);
   make_directories(s.run.out);
   write_args(s, input, threads, s.run.out / "args.toml");
-  const bool quiet = s.common.quiet || s.common.json;
-  if (!quiet)
-    fmt::print(
-        "{} · {} images to train on, {} to test · batch {} · {} threads · {} for tensors, fixed "
-        "before step 1 · {}\n",
-        s.model.model, train.count, test.count, input.batch, threads,
-        to_string(Bytes{trainer.session().arena_bytes()}), s.run.out.string());
-  trainer.open();
+  write_file(s.run.out / "plan.txt",
+             plan_text(trainer.session().tape(0), trainer.session().graph(0)));
+  if (!quiet) {
+    fmt::print("{} · {} images to train on, {} to test · batch {} · {} threads · {}\n",
+               s.model.model, data.train.count, data.test.count, input.batch, threads,
+               s.run.out.string());
+    fmt::print("{}", lossy_text(s.memory));
+    fmt::print("plan: {} of {} · {}\n", to_string(Bytes{ready.run.plan.total_bytes}),
+               budget_size_text(budget), means_text(trainer, ready.run));
+  }
+  trainer.open(s.memory.spill);
   listen_to_signals();
   ProgressPrinter printer(quiet);
-  const RunReport report = run_training(trainer, train, &test, s.run, printer, interrupted);
+  const RunReport report =
+      run_training(trainer, data.train, &data.test, s.run, printer, interrupted);
   if (s.common.json) {
     fmt::print("{}", report_json(report));
   } else {
@@ -159,6 +157,7 @@ int run(Settings s) {
         duration_text(report.seconds), report.images_per_second,
         report.val_accuracy ? fmt::format("{:.2f} %", *report.val_accuracy * 100) : "not measured",
         to_string(Bytes{report.measured_peak_bytes}));
+    if (!quiet) print_ledger(ready.run, report);
     if (report.stopped_by == "not finite")
       fmt::print(stderr,
                  "plimsoll: step {}: loss or gradients are not finite; the weights of the last "
@@ -175,8 +174,7 @@ Action add_train(CLI::App& command) {
   const auto s = std::make_shared<Settings>();
   s->model.model = "inception_mini";
   s->model.batch = 64;
-  s->common.add_to(command);
-  s->model.add_to(command);
+  s->add_to(command);
   command.add_option("DATA,--data", s->data, "fashion-mnist")->required();
   command.add_option("--epochs", s->run.epochs, "times through the data")->capture_default_str();
   command.add_option("--steps", s->run.steps, "stop after this many steps; 0: no limit")
@@ -186,32 +184,12 @@ Action add_train(CLI::App& command) {
       ->capture_default_str();
   command.add_option("--warmup", s->run.schedule.warmup, "steps over which the rate climbs")
       ->capture_default_str();
-  command.add_option("--optimizer", s->optimizer.name, "sgd, rmsprop, adam or adamw")
-      ->capture_default_str();
-  command.add_option("--momentum", s->optimizer.momentum, "of sgd and rmsprop")
-      ->capture_default_str();
-  command.add_flag("--nesterov", s->optimizer.nesterov, "sgd looks ahead");
-  command.add_option("--weight-decay", s->optimizer.weight_decay)->capture_default_str();
-  command
-      .add_option("--clip-norm", s->optimizer.clip_norm,
-                  "largest norm of all gradients; 0: no limit")
-      ->capture_default_str();
-  command
-      .add_option("--loss", s->loss.name, "categorical_crossentropy, binary_crossentropy or mse")
-      ->capture_default_str();
-  command.add_option("--label-smoothing", s->loss.label_smoothing)->capture_default_str();
-  command.add_option("--l2", s->loss.l2, "times the sum of squared kernels, added to the loss")
-      ->capture_default_str();
-  command.add_flag("--drop-last", s->run.drop_last, "leave out the partial last batch");
-  command.add_option("--seed", s->seed)->capture_default_str();
   command.add_option("--out", s->out,
                      "run directory; default: the first free of runs/<model>, runs/<model>2, ...");
   command.footer(
       "Example: plimsoll train fashion-mnist --model inception_mini --epochs 2 --lr 0.05");
   return [s, &command] {
-    // Keras's RMSprop has no momentum unless it is asked for.
-    if (s->optimizer.name == "rmsprop" && command.count("--momentum") == 0)
-      s->optimizer.momentum = 0;
+    s->check(command);
     return run(*s);
   };
 }

@@ -38,10 +38,25 @@ std::vector<PreparedNode> prepare_nodes(const Graph& graph, KernelChoice choice)
   return prepared;
 }
 
-std::vector<NodeWork> work_of(const std::vector<PreparedNode>& nodes) {
+std::vector<NodeWork> work_of(const Graph& graph, const std::vector<PreparedNode>& nodes) {
+  constexpr double kFlopsPerSecond = 1.0e11;
+  constexpr double kBytesPerSecond = 1.0e10;
+  constexpr double kCall = 4e-6;
   std::vector<NodeWork> work;
-  for (const PreparedNode& node : nodes)
-    work.push_back({.scratch = node.job ? node.job->scratch() : 0});
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    NodeWork known{.scratch = nodes[n].job ? nodes[n].job->scratch() : 0};
+    if (nodes[n].job && node.op->cost != nullptr) {
+      Specs in;
+      Specs out;
+      for (ValueId id : node.in) in.push_back(graph.spec(id));
+      for (ValueId id : node.out) out.push_back(graph.spec(id));
+      const Cost cost = node.op->cost(node.attrs, in, out);
+      known.nominal_seconds = kCall + cost.flops / kFlopsPerSecond + cost.bytes / kBytesPerSecond;
+    }
+    known.seconds = known.nominal_seconds;
+    work.push_back(known);
+  }
   return work;
 }
 

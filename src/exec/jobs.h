@@ -25,6 +25,8 @@ struct PreparedNode {
 std::vector<PreparedNode> prepare_nodes(const Graph& graph,
                                         KernelChoice choice = KernelChoice::best);
 
-std::vector<NodeWork> work_of(const std::vector<PreparedNode>& nodes);
+// Scratch of the kernels, and seconds by a rule: as fast as our kernels are on two cores of a
+// current processor.
+std::vector<NodeWork> work_of(const Graph& graph, const std::vector<PreparedNode>& nodes);
 
 }  // namespace plimsoll

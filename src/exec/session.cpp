@@ -1,9 +1,11 @@
 #include "exec/session.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/error.h"
 #include "base/step_region.h"
+#include "kernels/half.h"
 #include "plan/storage.h"
 
 namespace plimsoll {
@@ -11,17 +13,30 @@ namespace {
 
 // Operands of one instruction as pointers; made once, before step 1.
 struct BoundInstruction {
-  Job* job = nullptr;
+  StepKind kind = StepKind::run;
+  Job* job = nullptr;  // of run
   std::vector<TensorView> in;
   std::vector<TensorView> out;
   std::byte* scratch = nullptr;
+  std::size_t transfers_needed = 0;  // so many must be complete before it
 };
+
+void execute(const BoundInstruction& step) noexcept {
+  switch (step.kind) {
+    case StepKind::run:
+      step.job->run({.in = step.in, .out = step.out, .scratch = step.scratch});
+      break;
+    case StepKind::pack: kernels::pack_half(step.in[0], step.out[0].data); break;
+    case StepKind::unpack: kernels::unpack_half(step.in[0].data, step.out[0]); break;
+  }
+}
 
 }  // namespace
 
 struct Session::Track {
   TapeRequest request;
   std::vector<PreparedNode> nodes;
+  std::vector<NodeWork> work;
   std::vector<std::int64_t> resident_offset;
   Tape tape;
   std::vector<BoundInstruction> bound;
@@ -29,15 +44,15 @@ struct Session::Track {
 
 Session::Session(std::vector<TapeRequest> requests, KernelChoice choice) {
   for (TapeRequest& request : requests) {
-    auto track = std::make_unique<Track>(Track{std::move(request), {}, {}, {}, {}});
+    auto track = std::make_unique<Track>(Track{std::move(request), {}, {}, {}, {}, {}});
 #ifndef NDEBUG
     verify(track->request.graph);
 #endif
     track->nodes = prepare_nodes(track->request.graph, choice);
+    track->work = work_of(track->request.graph, track->nodes);
     tracks_.push_back(std::move(track));
   }
   settle_residents();
-  for (auto& track : tracks_) plan_track(*track);
 }
 
 Session::~Session() = default;
@@ -55,40 +70,71 @@ void Session::settle_residents() {
       resident_bytes_ += round_up(value.spec.bytes(), kAlignment);
     }
   }
+  for (const auto& track : tracks_) {
+    const Graph& graph = track->request.graph;
+    std::vector<std::int64_t>& offset = track->resident_offset;
+    offset.assign(graph.values().size(), -1);
+    for (std::size_t v = 0; v < offset.size(); ++v)
+      if (is_resident(graph.values()[v].role))
+        offset[v] = residents_.at(graph.values()[v].name).offset;
+    // The new content of a resident lies where the old one lay.
+    for (const Node& node : graph.nodes())
+      for (const InPlace& rule : node.op->in_place)
+        if (rule.required && static_cast<std::size_t>(rule.out) < node.out.size())
+          offset[node.out[static_cast<std::size_t>(rule.out)].at()] =
+              offset[node.in[static_cast<std::size_t>(rule.over)].at()];
+  }
 }
 
-void Session::plan_track(Track& track) {
-  const Graph& graph = track.request.graph;
-  std::vector<std::int64_t>& offset = track.resident_offset;
-  offset.assign(graph.values().size(), -1);
-  for (std::size_t v = 0; v < offset.size(); ++v)
-    if (is_resident(graph.values()[v].role))
-      offset[v] = residents_.at(graph.values()[v].name).offset;
-  // The new content of a resident lies where the old one lay.
-  for (const Node& node : graph.nodes())
-    for (const InPlace& rule : node.op->in_place)
-      if (rule.required && static_cast<std::size_t>(rule.out) < node.out.size())
-        offset[node.out[static_cast<std::size_t>(rule.out)].at()] =
-            offset[node.in[static_cast<std::size_t>(rule.over)].at()];
-
-  const std::vector<NodeWork> work = work_of(track.nodes);
-  const std::size_t begin = track.request.backward_begin;
-  PlanRequest request{.graph = graph,
-                      .work = work,
-                      .resident_offset = offset,
-                      .resident_bytes = resident_bytes_,
-                      .results = track.request.results,
-                      .drop = track.request.keep_all
-                                  ? std::vector<bool>(graph.values().size(), false)
-                                  : cheap_drops(graph, begin),
-                      .backward_begin = begin};
-  track.tape = make_tape(request);
-  arena_bytes_ = std::max(arena_bytes_, track.tape.arena_bytes);
+Problem Session::problem(std::size_t tape) const {
+  const Track& track = *tracks_[tape];
+  return Problem({.graph = track.request.graph,
+                  .work = track.work,
+                  .resident_offset = track.resident_offset,
+                  .resident_bytes = resident_bytes_,
+                  .results = track.request.results,
+                  .backward_begin = track.request.backward_begin});
 }
 
-TapeBytes Session::bytes(std::size_t index) const {
-  const Tape& tape = tracks_[index]->tape;
-  return {.residents = resident_bytes_, .arena = tape.arena_bytes, .live_bound = tape.live_bytes};
+void Session::plan(const Fates& training) {
+  arena_bytes_ = 0;
+  for (std::size_t t = 0; t < tracks_.size(); ++t) {
+    const Problem problem = this->problem(t);
+    Track& track = *tracks_[t];
+    Fates fates = problem.all(Fate::keep);
+    if (track.request.trains())
+      for (std::int32_t root : problem.choices()) {
+        const ValueId model =
+            graph(0).find(track.request.graph.values()[static_cast<std::size_t>(root)].name);
+        if (model) fates[static_cast<std::size_t>(root)] = training[model.at()];
+      }
+    track.tape = make_tape(problem, fates);
+    if (const auto fault = find_fault(track.request.graph, track.tape, replay_rules(t)))
+      bug("the checker refuses a plan: " + *fault);
+    arena_bytes_ = std::max(arena_bytes_, track.tape.arena_bytes);
+  }
+}
+
+ReplayRules Session::replay_rules(std::size_t tape) const {
+  const Track& track = *tracks_[tape];
+  ReplayRules rules{.resident_offset = track.resident_offset,
+                    .resident_bytes = resident_bytes_,
+                    .scratch = {},
+                    .results = track.request.results};
+  for (const NodeWork& work : track.work) rules.scratch.push_back(work.scratch);
+  return rules;
+}
+
+void Session::set_times(const KernelTimes& times) {
+  for (auto& track : tracks_)
+    for (std::size_t n = 0; n < track->work.size(); ++n)
+      if (const auto known = times.find(track->request.graph, n)) track->work[n].seconds = *known;
+}
+
+std::int64_t Session::spill_bytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& track : tracks_) bytes = std::max(bytes, track->tape.spill_bytes);
+  return bytes;
 }
 
 void Session::bind(Track& track) {
@@ -99,21 +145,37 @@ void Session::bind(Track& track) {
                       .image_stride = graph.spec(root_of(graph, id)).image_elements()};
   };
   for (const Instruction& instruction : track.tape.instructions) {
-    const Node& node = graph.node(instruction.node);
-    BoundInstruction bound{.job = track.nodes[instruction.node.at()].job.get(),
+    BoundInstruction bound{.kind = instruction.kind,
+                           .job = nullptr,
                            .in = {},
                            .out = {},
                            .scratch = arena_->at(instruction.scratch)};
-    for (std::size_t i = 0; i < node.in.size(); ++i)
-      bound.in.push_back(view_at(node.in[i], instruction.in[i]));
-    for (std::size_t i = 0; i < node.out.size(); ++i)
-      bound.out.push_back(view_at(node.out[i], instruction.out[i]));
+    if (instruction.kind == StepKind::run) {
+      const Node& node = graph.node(instruction.node);
+      bound.job = track.nodes[instruction.node.at()].job.get();
+      for (std::size_t i = 0; i < node.in.size(); ++i)
+        bound.in.push_back(view_at(node.in[i], instruction.in[i]));
+      for (std::size_t i = 0; i < node.out.size(); ++i)
+        bound.out.push_back(view_at(node.out[i], instruction.out[i]));
+    } else {
+      bound.in.push_back(view_at(instruction.value, instruction.in[0]));
+      bound.out.push_back(view_at(instruction.value, instruction.out[0]));
+    }
     track.bound.push_back(std::move(bound));
+  }
+  // Transfers are carried in order, so waiting for one waits for all before it.
+  for (std::size_t k = 0; k < track.tape.transfers.size(); ++k) {
+    const auto end = static_cast<std::size_t>(track.tape.transfers[k].end);
+    if (end < track.bound.size()) track.bound[end].transfers_needed = k + 1;
   }
 }
 
-void Session::open() {
-  expect(arena_ == nullptr, "a session is opened once");
+void Session::open(const std::filesystem::path& spill_directory) {
+  expect(arena_ == nullptr && arena_bytes_ > 0, "a session is planned, then opened, once");
+  if (spill_bytes() > 0) {
+    spill_file_ = std::make_unique<SpillFile>(spill_directory, spill_bytes());
+    carrier_ = std::make_unique<SpillCarrier>(*spill_file_);
+  }
   arena_ = std::make_unique<Arena>(arena_bytes_);
   for (auto& track : tracks_) {
     for (PreparedNode& node : track->nodes)
@@ -124,13 +186,31 @@ void Session::open() {
 
 void Session::run(std::size_t tape) noexcept {
   const StepRegion region;
-  for (BoundInstruction& step : tracks_[tape]->bound)
-    step.job->run({.in = step.in, .out = step.out, .scratch = step.scratch});
+  const Track& track = *tracks_[tape];
+  if (track.tape.transfers.empty()) {
+    for (const BoundInstruction& step : track.bound) execute(step);
+    return;
+  }
+  carrier_->begin_step(track.tape.transfers, arena_->at(0));
+  for (std::size_t i = 0; i < track.bound.size(); ++i) {
+    if (track.bound[i].transfers_needed > 0) carrier_->wait_for(track.bound[i].transfers_needed);
+    execute(track.bound[i]);
+    carrier_->advance(static_cast<std::int32_t>(i) + 1);
+  }
+  carrier_->end_step();
+}
+
+void Session::check_spill() {
+  const int error = carrier_ ? carrier_->take_error() : 0;
+  if (error != 0)
+    throw DataError({.where = "spill file",
+                     .got = std::strerror(error),
+                     .expected = "values that were set aside to come back",
+                     .hint = "the weights of the last checkpoint are good; look at the disk"});
 }
 
 void Session::run_instruction(std::size_t tape, std::size_t index) noexcept {
-  BoundInstruction& step = tracks_[tape]->bound[index];
-  step.job->run({.in = step.in, .out = step.out, .scratch = step.scratch});
+  execute(tracks_[tape]->bound[index]);
 }
 
 const Graph& Session::graph(std::size_t tape) const { return tracks_[tape]->request.graph; }
@@ -158,11 +238,15 @@ TensorView Session::view(std::size_t index, std::string_view name) const {
   bug("only inputs, results and residents can be viewed");
 }
 
-TensorView Session::resident(std::string_view name) const {
+const Spec& Session::resident_spec(std::string_view name) const {
   const auto found = residents_.find(std::string(name));
   expect(found != residents_.end(), "the run has the resident asked for");
-  const Spec& spec = found->second.spec;
-  return {arena_->at(found->second.offset), spec, spec.image_elements()};
+  return found->second.spec;
+}
+
+TensorView Session::resident(std::string_view name) const {
+  const Spec& spec = resident_spec(name);
+  return {arena_->at(residents_.at(std::string(name)).offset), spec, spec.image_elements()};
 }
 
 }  // namespace plimsoll

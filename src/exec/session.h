@@ -1,14 +1,18 @@
 // A run is a set of tapes over one arena.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "exec/jobs.h"
+#include "exec/kernel_times.h"
+#include "exec/spill.h"
 #include "graph/graph.h"
 #include "plan/plan.h"
+#include "plan/replay.h"
 #include "tensor/arena.h"
 
 namespace plimsoll {
@@ -18,35 +22,46 @@ struct TapeRequest {
   Graph graph;
   Values results = {};  // values to be read after a step
   std::size_t backward_begin =
-      0;                  // first node of backward; nodes().size() for a forward-only graph
-  bool keep_all = false;  // keep for backward even what is cheap to make again
+      0;  // first node of backward; nodes().size() for a forward-only graph
+
+  bool trains() const { return backward_begin < graph.nodes().size(); }
 };
 
-// How many bytes of the arena a tape holds, by what they are for.
-struct TapeBytes {
-  std::int64_t residents = 0;
-  std::int64_t arena = 0;
-  std::int64_t live_bound = 0;
-};
-
-// Plans every tape when constructed, maps memory in open(), and then only walks tapes. Residents
-// (weights, state) are one and the same in all tapes, by name. Not thread-safe; kernels use the
-// OpenMP team of the calling thread, whose size must not change after construction.
+// Chooses kernels when constructed, plans in plan(), maps memory in open(), and then only walks
+// tapes. Residents (weights, state) are one and the same in all tapes, by name. Not thread-safe;
+// kernels use the OpenMP team of the calling thread, whose size must not change after construction.
 class Session {
  public:
   explicit Session(std::vector<TapeRequest> requests, KernelChoice choice = KernelChoice::best);
   ~Session();
   Session(Session&&) noexcept;
 
-  std::int64_t arena_bytes() const { return arena_bytes_; }
+  std::size_t tapes() const { return tracks_.size(); }
   std::int64_t resident_bytes() const { return resident_bytes_; }
-  TapeBytes bytes(std::size_t tape) const;
+  // A tape as the planner sees it; refers to this session.
+  Problem problem(std::size_t tape) const;
 
-  // Maps the arena and makes every kernel ready. Called once; throws BudgetError.
-  void open();
+  // Makes all tapes: those that train by these fates, which are those of the first tape's values
+  // and are taken over by name, the others by keeping everything. Every tape has passed the
+  // checker.
+  void plan(const Fates& training);
+  // What the checker must know about a tape.
+  ReplayRules replay_rules(std::size_t tape) const;
+  // Prices what is known; see NodeWork::seconds. Before problem().
+  void set_times(const KernelTimes& times);
+  // Of the largest tape. After plan().
+  std::int64_t arena_bytes() const { return arena_bytes_; }
+  // Of the file that spilled values need, 0 if none are.
+  std::int64_t spill_bytes() const;
 
-  // Executes one step. No allocation, no system call of ours, no exception.
+  // Maps the arena and makes every kernel ready; `spill_directory` is used if tapes spill. Called
+  // once, after plan(). Throws BudgetError, DataError.
+  void open(const std::filesystem::path& spill_directory = {});
+
+  // Executes one step. No allocation, no system call of ours but for spilling, no exception.
   void run(std::size_t tape) noexcept;
+  // Throws DataError if spilling failed in a step since the last call: its results are worthless.
+  void check_spill();
   // One instruction of it; for tools that measure or look between nodes.
   void run_instruction(std::size_t tape, std::size_t index) noexcept;
 
@@ -60,13 +75,13 @@ class Session {
   TensorView view(std::size_t tape, std::string_view name) const;
   // A resident of any tape.
   TensorView resident(std::string_view name) const;
+  const Spec& resident_spec(std::string_view name) const;
   // All residents in the order they were first met.
   const std::vector<std::string>& resident_names() const { return resident_names_; }
 
  private:
   struct Track;
   void settle_residents();
-  void plan_track(Track& track);
   void bind(Track& track);
 
   std::vector<std::unique_ptr<Track>> tracks_;
@@ -80,6 +95,8 @@ class Session {
   std::int64_t resident_bytes_ = 0;
   std::int64_t arena_bytes_ = 0;
   std::unique_ptr<Arena> arena_;
+  std::unique_ptr<SpillFile> spill_file_;
+  std::unique_ptr<SpillCarrier> carrier_;
 };
 
 }  // namespace plimsoll

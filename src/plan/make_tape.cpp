@@ -1,103 +1,116 @@
+#include "plan/make_tape.h"
+
 #include <algorithm>
-#include <numeric>
 
 #include "base/error.h"
 #include "plan/place.h"
-#include "plan/plan.h"
 #include "plan/schedule.h"
 #include "plan/storage.h"
 
 namespace plimsoll {
 namespace {
 
-std::int64_t aligned(std::int64_t bytes) { return round_up(bytes, kAlignment); }
-
-// Instances that share one block because an op writes over an operand that dies there.
-std::vector<int> share_in_place(const Graph& graph, const Schedule& schedule) {
-  std::vector<int> block(schedule.instances.size());
-  std::iota(block.begin(), block.end(), 0);
-  std::vector<bool> taken(schedule.instances.size(), false);
-  for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
-    const ScheduledNode& step = schedule.steps[s];
-    const Node& node = graph.node(step.node);
-    for (const InPlace& rule : node.op->in_place) {
-      const auto over = static_cast<std::size_t>(rule.over);
-      const auto result = static_cast<std::size_t>(rule.out);
-      if (over >= step.in.size() || result >= step.out.size()) continue;
-      const int in = step.in[over];
-      const int out = step.out[result];
-      if (in < 0 || out < 0 || taken[static_cast<std::size_t>(in)]) continue;
-      const Instance& dying = schedule.instances[static_cast<std::size_t>(in)];
-      const Instance& born = schedule.instances[static_cast<std::size_t>(out)];
-      const bool whole = dying.root == node.in[over] && born.root == node.out[result];
-      const bool fits = graph.spec(dying.root).bytes() == graph.spec(born.root).bytes();
-      if (!whole || !fits || dying.last != static_cast<int>(s) || born.first != static_cast<int>(s))
-        continue;
-      taken[static_cast<std::size_t>(in)] = true;
-      block[static_cast<std::size_t>(out)] = block[static_cast<std::size_t>(in)];
-    }
+class TapeMaker {
+ public:
+  TapeMaker(const Problem& problem, const Fates& fates) : problem_(problem), scheduler_(problem) {
+    expect(scheduler_.run(fates), "a plan that can be scheduled");
+    const std::span<const Block> blocks = scheduler_.blocks();
+    placement_ = place(blocks);
+    first_scratch_ = scheduler_.schedule().instances.size();
   }
-  return block;
-}
+
+  Tape make() const {
+    Tape tape;
+    tape.arena_bytes = problem_.request().resident_bytes + placement_.top;
+    for (std::size_t s = 0; s < scheduler_.schedule().steps.size(); ++s)
+      tape.instructions.push_back(instruction(s));
+    add_transfers(tape);
+    add_borders(tape);
+    return tape;
+  }
+
+ private:
+  static ValueId value_id(std::int32_t index) { return ValueId{index}; }
+
+  std::int64_t block_offset(std::size_t block) const {
+    return problem_.request().resident_bytes + placement_.offset[block];
+  }
+  std::int64_t instance_offset(std::int32_t instance) const {
+    return block_offset(static_cast<std::size_t>(scheduler_.block_of(instance)));
+  }
+  std::int64_t offset_of(ValueId value, std::int32_t instance) const {
+    if (instance < 0) return problem_.request().resident_offset[value.at()];
+    return instance_offset(instance) + offset_in_root(problem_.graph(), value);
+  }
+
+  Instruction instruction(std::size_t s) const {
+    const Schedule& schedule = scheduler_.schedule();
+    const ScheduledStep& step = schedule.steps[s];
+    const std::int32_t* operand = schedule.operands.data() + step.first_operand;
+    Instruction made{.kind = step.kind,
+                     .again = step.again,
+                     .in = {},
+                     .out = {},
+                     .scratch = block_offset(first_scratch_ + s)};
+    if (step.kind != StepKind::run) {
+      made.value = value_id(schedule.instances[static_cast<std::size_t>(*operand)].root);
+      made.in = {instance_offset(operand[0])};
+      made.out = {instance_offset(operand[1])};
+      return made;
+    }
+    made.node = NodeId{step.node};
+    const Node& node = problem_.graph().node(made.node);
+    for (ValueId in : node.in) made.in.push_back(offset_of(in, *operand++));
+    for (ValueId out : node.out) made.out.push_back(offset_of(out, *operand++));
+    return made;
+  }
+
+  void add_transfers(Tape& tape) const {
+    const Schedule& schedule = scheduler_.schedule();
+    std::vector<std::int64_t> file_offset(problem_.roots().size(), -1);
+    for (const ScheduledTransfer& transfer : schedule.transfers) {
+      const auto root = static_cast<std::size_t>(
+          schedule.instances[static_cast<std::size_t>(transfer.instance)].root);
+      const std::int64_t bytes = problem_.roots()[root].bytes;
+      if (transfer.store) {
+        file_offset[root] = tape.spill_bytes;
+        tape.spill_bytes += round_up(bytes, kSpillAlignment);
+      }
+      tape.transfers.push_back({.store = transfer.store,
+                                .value = value_id(static_cast<std::int32_t>(root)),
+                                .offset = instance_offset(transfer.instance),
+                                .bytes = bytes,
+                                .file_offset = file_offset[root],
+                                .begin = transfer.begin,
+                                .end = transfer.end});
+    }
+    std::stable_sort(tape.transfers.begin(), tape.transfers.end(),
+                     [](const Transfer& a, const Transfer& b) { return a.begin < b.begin; });
+  }
+
+  void add_borders(Tape& tape) const {
+    const Schedule& schedule = scheduler_.schedule();
+    for (std::int32_t i = 0; i < schedule.inputs; ++i) {
+      const ValueId id = value_id(schedule.instances[static_cast<std::size_t>(i)].root);
+      tape.inputs.push_back({id, instance_offset(i)});
+    }
+    const Values& results = problem_.request().results;
+    for (std::size_t i = 0; i < results.size(); ++i)
+      tape.results.push_back({results[i], offset_of(results[i], schedule.result_instance[i])});
+  }
+
+  static constexpr std::int64_t kSpillAlignment = 4096;
+
+  const Problem& problem_;
+  Scheduler scheduler_;
+  Placement placement_;
+  std::size_t first_scratch_ = 0;
+};
 
 }  // namespace
 
-Tape make_tape(const PlanRequest& request) {
-  const Graph& graph = request.graph;
-  const Schedule schedule = make_schedule(request);
-  const std::vector<int> shared = share_in_place(graph, schedule);
-
-  std::vector<Block> blocks(schedule.instances.size());
-  for (std::size_t i = 0; i < schedule.instances.size(); ++i) {
-    const Instance& instance = schedule.instances[i];
-    Block& block = blocks[static_cast<std::size_t>(shared[i])];
-    const std::int64_t bytes = aligned(graph.spec(instance.root).bytes());
-    if (block.bytes == 0) block = {.first = instance.first, .last = instance.last, .bytes = bytes};
-    block.first = std::min(block.first, instance.first);
-    block.last = std::max(block.last, instance.last);
-  }
-  const std::size_t first_scratch = blocks.size();
-  for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
-    const int time = static_cast<int>(s);
-    blocks.push_back({.first = time,
-                      .last = time,
-                      .bytes = aligned(request.work[schedule.steps[s].node.at()].scratch)});
-  }
-
-  const Placement placement = place(blocks);
-  const auto offset_of = [&](ValueId value, int instance) {
-    if (instance < 0) return request.resident_offset[value.at()];
-    const auto block = static_cast<std::size_t>(shared[static_cast<std::size_t>(instance)]);
-    return request.resident_bytes + placement.offset[block] + offset_in_root(graph, value);
-  };
-
-  Tape tape;
-  tape.arena_bytes = request.resident_bytes + placement.top;
-  tape.live_bytes = request.resident_bytes + live_bound(blocks);
-  for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
-    const ScheduledNode& step = schedule.steps[s];
-    const Node& node = graph.node(step.node);
-    Instruction instruction{
-        .node = step.node,
-        .again = step.again,
-        .in = {},
-        .out = {},
-        .scratch = request.resident_bytes + placement.offset[first_scratch + s]};
-    for (std::size_t i = 0; i < node.in.size(); ++i)
-      instruction.in.push_back(offset_of(node.in[i], step.in[i]));
-    for (std::size_t i = 0; i < node.out.size(); ++i)
-      instruction.out.push_back(offset_of(node.out[i], step.out[i]));
-    tape.instructions.push_back(std::move(instruction));
-  }
-  for (std::size_t v = 0; v < graph.values().size(); ++v) {
-    if (schedule.input_instance[v] < 0) continue;
-    const ValueId id{static_cast<std::int32_t>(v)};
-    tape.inputs.push_back({id, offset_of(id, schedule.input_instance[v])});
-  }
-  for (std::size_t i = 0; i < request.results.size(); ++i)
-    tape.results.push_back(
-        {request.results[i], offset_of(request.results[i], schedule.result_instance[i])});
-  return tape;
+Tape make_tape(const Problem& problem, const Fates& fates) {
+  return TapeMaker(problem, fates).make();
 }
 
 }  // namespace plimsoll

@@ -2,35 +2,60 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "graph/graph.h"
 
 namespace plimsoll {
 
-// One node executed once. Offsets are bytes from the beginning of the arena, one per operand of the
-// node, in its order; a slice's offset is where its first image's first channel lies.
+enum class StepKind : std::uint8_t {
+  run,     // a node of the graph
+  pack,    // a value into its 16-bit form
+  unpack,  // and back
+};
+
+// One execution. Offsets are bytes from the beginning of the arena, one per operand of the node, in
+// its order; a slice's offset is where its first image's first channel lies.
 struct Instruction {
-  NodeId node;
-  bool again = false;  // a recomputation of something that ran before in this step
+  StepKind kind = StepKind::run;
+  bool again = false;        // makes a value that was there before in this step
+  NodeId node = kNoNode;     // of run
+  ValueId value = kNoValue;  // of pack and unpack; a value with a home of its own
   std::vector<std::int64_t> in;
   std::vector<std::int64_t> out;
   std::int64_t scratch = 0;
+  bool operator==(const Instruction&) const = default;
+};
+
+// A value on its way to the spill file or back, while instructions run. A store may begin when
+// `begin` instructions are done, a load likewise; both must be complete before instruction `end`
+// begins, and the instructions in between leave the bytes alone (those of a store may be read).
+struct Transfer {
+  bool store = false;
+  ValueId value = kNoValue;
+  std::int64_t offset = 0;  // in the arena
+  std::int64_t bytes = 0;
+  std::int64_t file_offset = 0;
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
+  bool operator==(const Transfer&) const = default;
 };
 
 struct Placed {
   ValueId value;
   std::int64_t offset = 0;
+  bool operator==(const Placed&) const = default;
 };
 
 // One kind of step (training, evaluation, the partial last batch), ready to be walked.
 struct Tape {
   std::vector<Instruction> instructions;
-  std::vector<Placed> inputs;   // to be written before the step
-  std::vector<Placed> results;  // to be read after it
+  std::vector<Transfer> transfers;  // in the order they may begin
+  std::vector<Placed> inputs;       // to be written before the step
+  std::vector<Placed> results;      // to be read after it
   std::int64_t arena_bytes = 0;
-  std::int64_t live_bytes = 0;  // the largest sum of live bytes: no placement can be smaller
+  std::int64_t spill_bytes = 0;  // of the file that transfers use
+  bool operator==(const Tape&) const = default;
 };
 
 }  // namespace plimsoll

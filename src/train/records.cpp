@@ -46,10 +46,12 @@ std::string report_json(const RunReport& report) {
   json["images"] = report.images;
   json["seconds"] = report.seconds;
   json["images_per_second"] = report.images_per_second;
-  json["budget_bytes"] = nullptr;     // none was named
-  json["predicted_bytes"] = nullptr;  // of the whole process; the arena is known exactly
+  json["budget_bytes"] = nullptr;  // unlimited
+  if (report.budget_bytes != kUnlimited.count) json["budget_bytes"] = report.budget_bytes;
+  json["predicted_bytes"] = report.predicted_bytes;
   json["arena_bytes"] = report.arena_bytes;
   json["measured_peak_bytes"] = report.measured_peak_bytes;
+  if (report.cgroup_peak_bytes) json["cgroup_peak_bytes"] = *report.cgroup_peak_bytes;
   json["data_wait_percent"] = report.data_wait_percent;
   json["loss"] = number(report.loss);
   json["accuracy"] = number(report.accuracy);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/limits.h"
 #include "base/memory_usage.h"
 #include "base/stopwatch.h"
 #include "train/records.h"
@@ -36,16 +37,6 @@ struct Tally {
   }
 };
 
-// Puts samples [first, first + count) of an order into the tensors of a phase; returns the seconds
-// it took.
-double feed(Trainer& trainer, Phase phase, const Images& images, const Order& order,
-            std::int64_t first, std::int64_t count) {
-  const Stopwatch watch;
-  fill_batch(images, order, first, count, trainer.image(phase, count).as<float>());
-  fill_labels(images, order, first, count, trainer.label(phase, count).as<std::int32_t>());
-  return watch.seconds();
-}
-
 Progress evaluate(Trainer& trainer, const Images& images, std::int64_t batch, Progress progress,
                   RunObserver& observer) {
   const Order order = Order::sequential(images.count);
@@ -55,7 +46,11 @@ Progress evaluate(Trainer& trainer, const Images& images, std::int64_t batch, Pr
   progress.batches = (images.count + batch - 1) / batch;
   for (std::int64_t first = 0; first < images.count; first += batch) {
     const std::int64_t count = std::min(batch, images.count - first);
-    tally.waiting += feed(trainer, Phase::evaluate, images, order, first, count);
+    const Stopwatch feeding;
+    fill_batch(images, order, first, count, trainer.image(Phase::evaluate, count).as<float>());
+    fill_labels(images, order, first, count,
+                trainer.label(Phase::evaluate, count).as<std::int32_t>());
+    tally.waiting += feeding.seconds();
     tally.count(trainer.evaluate_step(count), count);
     ++progress.batch;
     tally.describe(&progress);
@@ -119,9 +114,16 @@ RunReport run_training(Trainer& trainer, const Images& train, const Images* vali
     progress.batches = steps_per_epoch;
     for (position = 0; position < per_epoch && !stop;) {
       const std::int64_t count = std::min(options.batch, per_epoch - position);
-      tally.waiting += feed(trainer, Phase::train, train, order, position, count);
-      const StepResult result = trainer.train_step(
-          count, static_cast<float>(schedule.rate(report.steps)), report.steps, report.images);
+      const auto fill = [&](const TensorView& image, const TensorView& label, std::int64_t first,
+                            std::int64_t part) {
+        const Stopwatch feeding;
+        fill_batch(train, order, position + first, part, image.as<float>());
+        fill_labels(train, order, position + first, part, label.as<std::int32_t>());
+        tally.waiting += feeding.seconds();
+      };
+      const StepResult result =
+          trainer.train_batch(count, static_cast<float>(schedule.rate(report.steps)), report.steps,
+                              report.images, fill);
       if (!std::isfinite(result.gradient_norm)) {
         report.stopped_by = "not finite";
         stop = true;
@@ -172,6 +174,9 @@ RunReport run_training(Trainer& trainer, const Images& train, const Images* vali
   report.images_per_second =
       training_seconds > 0 ? static_cast<double>(report.images) / training_seconds : 0;
   report.data_wait_percent = training_seconds > 0 ? 100 * waiting / training_seconds : 0;
+  report.budget_bytes = options.budget_bytes;
+  report.predicted_bytes = options.predicted_bytes;
+  report.cgroup_peak_bytes = cgroup_peak();
   report.measured_peak_bytes = memory_usage().peak().count;
   report.arena_bytes = trainer.session().arena_bytes();
   write_report(options.out / "report.json", report);

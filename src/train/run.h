@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/bytes.h"
 #include "data/images.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
@@ -23,6 +24,8 @@ struct RunOptions {
   ScheduleOptions schedule;
   std::uint64_t seed = 0;
   std::filesystem::path out;  // run directory; exists
+  std::int64_t budget_bytes = kUnlimited.count;
+  std::int64_t predicted_bytes = 0;
 };
 
 // What happens in a run, as it happens. Calls come from the thread that runs it.
@@ -52,7 +55,9 @@ struct RunReport {
   double data_wait_percent = 0;
   double loss = 0, accuracy = 0;
   std::optional<double> val_loss, val_accuracy;
+  std::int64_t budget_bytes = 0, predicted_bytes = 0;
   std::int64_t measured_peak_bytes = 0;
+  std::optional<std::int64_t> cgroup_peak_bytes;  // where the process is alone in its group
   std::int64_t arena_bytes = 0;
   std::string stopped_by;  // "epochs", "steps", "interrupt", "not finite"
 };

@@ -107,11 +107,23 @@ void append_updates(Graph& graph, const std::vector<Gradient>& gradients,
   }
 }
 
+// Puts sums over the parts of a batch in the place of gradients.
+void accumulate(Graph& graph, std::vector<Gradient>& gradients) {
+  const ValueId share = graph.add_value("share", plain({1}), Role::input);
+  for (Gradient& gradient : gradients) {
+    const Value parameter = graph.value(gradient.parameter);
+    const ValueId total =
+        graph.add_value("accumulated/" + parameter.name, parameter.spec, Role::state);
+    gradient.value =
+        graph.call1("accumulate", {total, gradient.value, share}, {}, parameter.name + "/sum");
+  }
+}
+
 }  // namespace
 
 StepGraph training_graph(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
-                         const LossOptions& loss, const OptimizerOptions& optimizer,
-                         Fusion fusion) {
+                         const LossOptions& loss, const OptimizerOptions& optimizer, Fusion fusion,
+                         Part part) {
   const OptimizerOp rule = optimizer_op(optimizer);
   Forward forward = build_forward(ops, input, network, nn::Mode::training, fusion);
   Graph& graph = forward.graph;
@@ -120,6 +132,7 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
   const std::size_t backward_begin = graph.nodes().size();
   std::vector<Gradient> gradients = append_backward(graph, total);
 
+  if (part != Part::whole) accumulate(graph, gradients);
   Values norm_inputs{total};
   for (const Gradient& gradient : gradients) norm_inputs.push_back(gradient.value);
   ValueId norm = graph.call1("global_norm", norm_inputs, {}, "norm");
@@ -136,7 +149,7 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
     graph = fold_gradient_sums(graph, keep);
   }
   // Updates come last: a step that is not finite leaves every resident as it was.
-  append_updates(graph, gradients, rule, norm, &forward.step.slots);
+  if (part != Part::early) append_updates(graph, gradients, rule, norm, &forward.step.slots);
   for (const nn::RunningStatistics& r : forward.running)
     graph.call("bn_update", {r.moving_mean, r.moving_variance, r.mean, r.variance, norm},
                {{"momentum", r.momentum}}, graph.value(r.moving_mean).name + "/update");

@@ -36,9 +36,13 @@ struct StepGraph {
 // How far the graph is rewritten. `plain` runs layer by layer as written: for comparisons.
 enum class Fusion : std::uint8_t { full, plain };
 
+// Which part of a batch a step sees. Parts sum their gradients in residents named
+// "accumulated/<weight>", each times the input `share` f32 [1]; the last one updates.
+enum class Part : std::uint8_t { whole, early, last };
+
 StepGraph training_graph(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
                          const LossOptions& loss, const OptimizerOptions& optimizer,
-                         Fusion fusion = Fusion::full);
+                         Fusion fusion = Fusion::full, Part part = Part::whole);
 
 // Forward only, with running statistics.
 StepGraph evaluation_graph(const OpTable& ops, const nn::Input& input,

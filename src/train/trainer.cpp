@@ -1,59 +1,81 @@
 #include "train/trainer.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "base/error.h"
 
 namespace plimsoll {
-namespace {
 
-struct Planned {
-  std::vector<TapeRequest> tapes;
-  StepGraph step;
+// The tapes of a trainer and what each is for. Batches that are trained in parts have one tape for
+// all parts but the last and one for each size a last part has.
+struct Trainer::Tapes {
+  std::vector<TapeRequest> requests;
+  std::vector<TapeKey> keys;
+  StepGraph first;
 };
 
-Planned make_tapes(const OpTable& ops, const NetworkFactory& network,
-                   const TrainerOptions& options) {
-  std::vector<TapeRequest> tapes;
-  std::vector<StepGraph> steps;
-  nn::Input input = options.input;
-  for (std::int64_t batch : options.train_batches) {
-    input.batch = batch;
-    steps.push_back(
-        training_graph(ops, input, network, options.loss, options.optimizer, options.fusion));
-    steps.back().tape.keep_all = options.keep_all;
-    tapes.push_back(std::move(steps.back().tape));
-  }
-  for (std::int64_t batch : options.evaluate_batches) {
-    input.batch = batch;
-    steps.push_back(evaluation_graph(ops, input, network, options.loss, options.fusion));
-    tapes.push_back(std::move(steps.back().tape));
-  }
-  expect(!steps.empty(), "a trainer has something to run");
-  return {std::move(tapes), std::move(steps.front())};
+namespace {
+
+std::int64_t largest_part_of(const TrainerOptions& options) {
+  if (options.train_batches.empty()) return 0;
+  return (options.train_batches[0] + options.accumulate - 1) / options.accumulate;
 }
 
 }  // namespace
 
+Trainer::Tapes Trainer::make_tapes(const OpTable& ops, const NetworkFactory& network,
+                                   const TrainerOptions& options) {
+  const std::int64_t largest = largest_part_of(options);
+  std::vector<TapeKey> keys;
+  const auto want = [&](const TapeKey& key) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+  };
+  for (std::int64_t batch : options.train_batches) {
+    if (batch <= largest) {
+      want({Phase::train, Part::whole, batch});
+      continue;
+    }
+    want({Phase::train, Part::last, (batch - 1) % largest + 1});
+    want({Phase::train, Part::early, largest});
+  }
+  for (std::int64_t batch : options.evaluate_batches) want({Phase::evaluate, Part::whole, batch});
+  expect(!keys.empty(), "a trainer has something to run");
+  Tapes tapes{{}, keys, {TapeRequest{Graph(ops)}, {}, {}, {}, {}}};
+  nn::Input input = options.input;
+  for (const TapeKey& key : keys) {
+    input.batch = key.batch;
+    StepGraph step = key.phase == Phase::train
+                         ? training_graph(ops, input, network, options.loss, options.optimizer,
+                                          options.fusion, key.part)
+                         : evaluation_graph(ops, input, network, options.loss, options.fusion);
+    tapes.requests.push_back(std::move(step.tape));
+    if (tapes.requests.size() == 1) tapes.first = std::move(step);
+  }
+  return tapes;
+}
+
 Trainer::Trainer(const OpTable& ops, const NetworkFactory& network, const TrainerOptions& options)
     : step_{TapeRequest{Graph(ops)}, {}, {}, {}, {}},
       session_([&] {
-        Planned planned = make_tapes(ops, network, options);
-        step_ = std::move(planned.step);
-        return Session(std::move(planned.tapes), options.kernels);
+        Tapes tapes = make_tapes(ops, network, options);
+        step_ = std::move(tapes.first);
+        keys_ = std::move(tapes.keys);
+        return Session(std::move(tapes.requests), options.kernels);
       }()),
-      seed_(options.seed) {
-  for (std::int64_t batch : options.train_batches) keys_.push_back({Phase::train, batch});
-  for (std::int64_t batch : options.evaluate_batches) keys_.push_back({Phase::evaluate, batch});
-}
+      seed_(options.seed),
+      largest_part_(largest_part_of(options)) {}
 
-void Trainer::open() {
-  session_.open();
+void Trainer::open(const std::filesystem::path& spill_directory) {
+  if (session_.arena_bytes() == 0) plan(session_.problem(0).cheap());
+  session_.open(spill_directory);
   initialise(session_, step_, seed_);
 }
 
-std::size_t Trainer::tape_of(Phase phase, std::int64_t batch) const {
-  for (std::size_t i = 0; i < keys_.size(); ++i)
-    if (keys_[i].phase == phase && keys_[i].batch == batch) return i;
-  bug("a batch size that was not planned");
+std::size_t Trainer::tape_of(const TapeKey& key) const {
+  const auto found = std::find(keys_.begin(), keys_.end(), key);
+  expect(found != keys_.end(), "a batch size that was planned");
+  return static_cast<std::size_t>(found - keys_.begin());
 }
 
 StepResult Trainer::read_result(std::size_t tape) const noexcept {
@@ -65,16 +87,50 @@ StepResult Trainer::read_result(std::size_t tape) const noexcept {
   return result;
 }
 
-StepResult Trainer::train_step(std::int64_t batch, float lr, std::int64_t step,
-                               std::int64_t sample) noexcept {
-  const std::size_t tape = tape_of(Phase::train, batch);
-  session_.view(tape, "lr").at<float>(0) = lr;
-  if (session_.graph(tape).find("step")) session_.view(tape, "step").at<std::int64_t>(0) = step;
+StepResult Trainer::run_part(const TapeKey& key, float lr, std::int64_t step, std::int64_t sample,
+                             float share) noexcept {
+  const std::size_t tape = tape_of(key);
+  const Graph& graph = session_.graph(tape);
+  if (graph.find("lr")) session_.view(tape, "lr").at<float>(0) = lr;
+  if (graph.find("step")) session_.view(tape, "step").at<std::int64_t>(0) = step;
+  if (graph.find("share")) session_.view(tape, "share").at<float>(0) = share;
   session_.view(tape, "sample").at<std::int64_t>(0) = sample;
   session_.run(tape);
   StepResult result = read_result(tape);
   result.gradient_norm = session_.view(tape, "norm").at<double>(0);
   return result;
+}
+
+StepResult Trainer::train_step(std::int64_t batch, float lr, std::int64_t step,
+                               std::int64_t sample) noexcept {
+  return run_part({Phase::train, Part::whole, batch}, lr, step, sample, 1);
+}
+
+StepResult Trainer::train_batch(std::int64_t batch, float lr, std::int64_t step,
+                                std::int64_t sample, const FillPart& fill) {
+  if (batch > largest_part_)
+    for (const std::string& name : session_.resident_names())
+      if (name.starts_with("accumulated/")) {
+        const TensorView total = session_.resident(name);
+        std::memset(total.data, 0, static_cast<std::size_t>(total.spec.bytes()));
+      }
+  StepResult sum;
+  for (std::int64_t first = 0; first < batch; first += largest_part_) {
+    const std::int64_t count = std::min(largest_part_, batch - first);
+    const bool is_last = first + count == batch;
+    const Part part = batch <= largest_part_ ? Part::whole : is_last ? Part::last : Part::early;
+    const TapeKey key{Phase::train, part, count};
+    const std::size_t tape = tape_of(key);
+    fill(session_.view(tape, "image"), session_.view(tape, "label"), first, count);
+    const double share = static_cast<double>(count) / static_cast<double>(batch);
+    const StepResult result = run_part(key, lr, step, sample + first, static_cast<float>(share));
+    session_.check_spill();
+    sum.loss += share * result.loss;
+    sum.correct += result.correct;
+    sum.in_five += result.in_five;
+    sum.gradient_norm = result.gradient_norm;
+  }
+  return sum;
 }
 
 StepResult Trainer::evaluate_step(std::int64_t batch) noexcept {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,11 +16,11 @@ namespace plimsoll {
 struct TrainerOptions {
   nn::Input input;                             // batch is the largest a step takes
   std::vector<std::int64_t> train_batches;     // sizes of the batches that will be trained on
+  std::int64_t accumulate = 1;                 // parts that the first of them is trained in
   std::vector<std::int64_t> evaluate_batches;  // and evaluated; may be empty
   LossOptions loss;
   OptimizerOptions optimizer;
   std::uint64_t seed = 0;
-  bool keep_all = false;  // see TapeRequest
   Fusion fusion = Fusion::full;
   KernelChoice kernels = KernelChoice::best;
 };
@@ -32,14 +34,17 @@ struct StepResult {
   double gradient_norm = 0;  // training only; not finite: nothing was updated
 };
 
-// Plans when constructed, allocates in open(), then only computes. Fill image() and label() of the
-// phase and batch size, then call the step. Not thread-safe.
+// Chooses kernels when constructed, plans in plan(), allocates in open(), then only computes. Fill
+// image() and label() of the phase and batch size, then call the step. Not thread-safe.
 class Trainer {
  public:
   Trainer(const OpTable& ops, const NetworkFactory& network, const TrainerOptions& options);
 
-  // Maps memory and gives weights their starting values.
-  void open();
+  // Decides what becomes of forward's values; see Session::plan.
+  void plan(const Fates& training) { session_.plan(training); }
+  // Maps memory and gives weights their starting values. Without a plan() before it, makes again
+  // what is cheap.
+  void open(const std::filesystem::path& spill_directory = {});
 
   TensorView image(Phase phase, std::int64_t batch) const {
     return session_.view(tape_of(phase, batch), "image");
@@ -51,28 +56,48 @@ class Trainer {
     return session_.view(tape_of(phase, batch), "logits");
   }
 
-  // `step` counts updates done before, `sample` samples trained before: they key randomness.
+  // One update from a batch of one piece. `step` counts updates done before, `sample` samples
+  // trained before: they key randomness.
   StepResult train_step(std::int64_t batch, float lr, std::int64_t step,
                         std::int64_t sample) noexcept;
+  // One update from a batch in as many parts as were asked for; `fill` puts samples
+  // [first, first + count) of the batch into the tensors it is given. Throws what `fill` throws,
+  // and DataError when spilling failed; then nothing is to be saved.
+  using FillPart = std::function<void(const TensorView& image, const TensorView& label,
+                                      std::int64_t first, std::int64_t count)>;
+  StepResult train_batch(std::int64_t batch, float lr, std::int64_t step, std::int64_t sample,
+                         const FillPart& fill);
   StepResult evaluate_step(std::int64_t batch) noexcept;
 
   const Session& session() const { return session_; }
   Session& session() { return session_; }
   // The training graph of the first batch size.
   const StepGraph& step_graph() const { return step_; }
-  std::size_t tape_of(Phase phase, std::int64_t batch) const;
+  // The tape of batches that are trained or evaluated in one piece.
+  std::size_t tape_of(Phase phase, std::int64_t batch) const {
+    return tape_of({phase, Part::whole, batch});
+  }
 
  private:
   struct TapeKey {
     Phase phase;
+    Part part;
     std::int64_t batch;
+    bool operator==(const TapeKey&) const = default;
   };
+  struct Tapes;
+  static Tapes make_tapes(const OpTable& ops, const NetworkFactory& network,
+                          const TrainerOptions& options);
+  std::size_t tape_of(const TapeKey& key) const;
+  StepResult run_part(const TapeKey& key, float lr, std::int64_t step, std::int64_t sample,
+                      float share) noexcept;
   StepResult read_result(std::size_t tape) const noexcept;
 
   std::vector<TapeKey> keys_;
   StepGraph step_;  // its tape has moved to the session
   Session session_;
   std::uint64_t seed_;
+  std::int64_t largest_part_ = 0;  // samples that one training tape sees at most
 };
 
 }  // namespace plimsoll

@@ -28,6 +28,9 @@ std::vector<NamedTensor> slot_tensors(const Session& session, const StepGraph& s
 // slots.
 void initialise(const Session& session, const StepGraph& step, std::uint64_t seed);
 
+// Bytes that save_tensors() holds at most: a piece of a tensor, the header, and their copies.
+inline constexpr std::int64_t kCheckpointBuffer = std::int64_t{1} << 20;
+
 // Writes tensors as f32 in logical order, a few at a time, and appears complete or not at all.
 void save_tensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
                   const Metadata& metadata);

@@ -2,6 +2,7 @@
 // bytes.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -107,7 +108,9 @@ class FencedTensor {
     std::int64_t border = 0;
     if (sliced && spec.layout == Layout::blocked) border = kLanes * spec.shape[2] * spec.shape[3];
     const std::int64_t stride = spec.image_elements() + 2 * border;
-    bytes_ = kEnd + shift + spec.shape[0] * stride * size + kEnd;
+    // Weights pad their first dimension too, so they are larger than their images together.
+    const std::int64_t elements = std::max(spec.shape[0] * stride, spec.stored_elements());
+    bytes_ = kEnd + shift + elements * size + kEnd;
     memory_.reset(new (std::align_val_t{4096}) std::byte[static_cast<std::size_t>(bytes_)]);
     std::memset(memory_.get(), std::to_integer<int>(kFence), static_cast<std::size_t>(bytes_));
     view_ = {memory_.get() + kEnd + shift + border * size, spec, stride};

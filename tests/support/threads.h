@@ -5,15 +5,21 @@
 
 namespace plimsoll {
 
-// Parallel regions use `count` threads until the end of the scope; one under ThreadSanitizer, which
-// does not see libgomp's barriers and would report every region.
+// `count`, but one under ThreadSanitizer, which does not see libgomp's barriers and would report
+// every parallel region.
+inline int tested_threads([[maybe_unused]] int count) {
+#ifdef __SANITIZE_THREAD__
+  return 1;
+#else
+  return count;
+#endif
+}
+
+// Parallel regions use tested_threads(count) threads until the end of the scope.
 class Threads {
  public:
   explicit Threads(int count) : before_(omp_get_max_threads()) {
-#ifdef __SANITIZE_THREAD__
-    count = 1;
-#endif
-    omp_set_num_threads(count);
+    omp_set_num_threads(tested_threads(count));
   }
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;

@@ -1,0 +1,286 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/stopwatch.h"
+#include "cli/commands.h"
+#include "cli/data_options.h"
+#include "cli/data_report.h"
+#include "cli/machine.h"
+#include "cli/options.h"
+#include "cli/picture_page.h"
+#include "cli/progress.h"
+#include "kernels/fma_peak.h"
+#include "ops/table.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr std::size_t kMostShown = 50;
+
+struct Settings {
+  CommonOptions common;
+  ModelOptions model;
+  DataOptions data_options;
+  std::string data;
+  std::string validation;
+  std::string out = "runs";
+  std::string pictures;
+};
+
+// A bar on a terminal, a plain line every ten seconds elsewhere; always on standard error.
+class ScanBar {
+ public:
+  ScanBar(std::string what, bool quiet)
+      : what_(std::move(what)), quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+  ScanBar(const ScanBar&) = delete;
+  ScanBar& operator=(const ScanBar&) = delete;
+  ~ScanBar() {
+    if (drawn_ && terminal_) fmt::print(stderr, "\r\x1b[K");
+  }
+
+  void show(std::int64_t done, std::int64_t total, double seconds, const std::string& more) {
+    if (quiet_ || total <= 0 || seconds - last_ < (terminal_ ? 0.2 : 10)) return;
+    last_ = seconds;
+    drawn_ = true;
+    const double share = static_cast<double>(done) / static_cast<double>(total);
+    const double left = share > 0 ? seconds / share - seconds : 0;
+    const auto filled = static_cast<std::size_t>(share * 24);
+    fmt::print(stderr, "{}{} {}{} {:3.0f} % · {} · eta {}{}", terminal_ ? "\r\x1b[K" : "", what_,
+               std::string(filled, '#'), std::string(24 - filled, '.'), share * 100, more,
+               duration_text(left), terminal_ ? "" : "\n");
+    std::fflush(stderr);
+  }
+
+ private:
+  std::string what_;
+  bool quiet_;
+  bool terminal_;
+  bool drawn_ = false;
+  double last_ = 0;
+};
+
+ScannedData open_and_scan(const std::string& name, SourceOptions options, int threads, int channels,
+                          bool quiet) {
+  ScannedData data{.name = name};
+  {
+    const Stopwatch watch;
+    ScanBar bar("listing " + name, quiet);
+    options.progress = [&](std::int64_t done, std::int64_t total) {
+      bar.show(done, total, watch.seconds(), to_string(Bytes{done}));
+    };
+    data.source = open_source(name, options);
+  }
+  ScanBar bar("reading " + name, quiet);
+  data.report =
+      scan(*data.source,
+           {.workers = threads, .channels = channels, .progress = [&](const ScanProgress& p) {
+              bar.show(p.done, p.samples, p.seconds,
+                       fmt::format("{}/{} · {} bad · {:.0f} img/s", p.done, p.samples, p.bad,
+                                   static_cast<double>(p.done) / std::max(p.seconds, 1e-9)));
+              return true;
+            }});
+  return data;
+}
+
+// What the data means for a run of the network.
+struct Meaning {
+  std::string model;
+  nn::Input input;
+  PipelineBytes bytes;
+  double delivered = 0;  // images/s that one core reads and decodes
+  double most = 0;       // images/s that training could take if every core ran at its peak
+};
+
+// Multiplications and additions of a training step per image: forward, and twice that backward.
+double flops_per_image(const ModelOptions& options) {
+  nn::Input input = options.input();
+  input.batch = 1;
+  nn::Builder builder(op_table(), input, nn::Mode::training);
+  options.factory()(builder);
+  double flops = 0;
+  const Graph& graph = builder.graph();
+  for (const Node& node : graph.nodes()) {
+    const bool is_arithmetic = node.op->name.starts_with("conv2d") ||
+                               node.op->name.starts_with("depthwise") ||
+                               node.op->name.starts_with("dense");
+    if (node.op->cost == nullptr || !is_arithmetic) continue;
+    std::vector<Spec> in;
+    std::vector<Spec> out;
+    for (const ValueId id : node.in) in.push_back(graph.spec(id));
+    for (const ValueId id : node.out) out.push_back(graph.spec(id));
+    flops += node.op->cost(node.attrs, in, out).flops;
+  }
+  return 3 * flops;
+}
+
+Meaning find_meaning(const Settings& settings, const ScannedData& data, int threads) {
+  Meaning meaning{.model = settings.model.model, .input = settings.model.input()};
+  const PipelineSettings pipeline{
+      .batch = meaning.input.batch,
+      .image = {.height = meaning.input.image.h, .width = meaning.input.image.w},
+      .channels = static_cast<int>(meaning.input.channels),
+      .workers = threads};
+  meaning.bytes = pipeline_bytes(pipeline, data.source->index(), data.report.largest);
+  meaning.delivered = data.report.images_per_second() / data.report.workers;
+  meaning.most = kernels::measure_fma_peak_gflops() * 1e9 / flops_per_image(settings.model);
+  return meaning;
+}
+
+void judge(const Meaning& meaning, const ScannedData& data, const Machine& machine,
+           std::vector<Problem>& problems) {
+  if (meaning.delivered * machine.usable < meaning.most)
+    problems.push_back(
+        {Severity::warning, data.name,
+         fmt::format("{:.0f} images/s can be read on all cores and {} could take {:.0f}",
+                     meaning.delivered * machine.usable, meaning.model, meaning.most),
+         "training may wait for data; smaller pictures (a short side of 320 to 400) decode "
+         "faster"});
+  if (meaning.bytes.total() > tightest_limit(machine.limits).left)
+    problems.push_back({Severity::error, data.name,
+                        "input buffers alone would take " + to_string(meaning.bytes.total()),
+                        "a smaller --batch or --image takes less"});
+}
+
+void print_text(const Meaning& meaning) {
+  fmt::print("a run of {} at {}x{}, batch {}\n", meaning.model, meaning.input.image.h,
+             meaning.input.image.w, meaning.input.batch);
+  fmt::print("  input        {}: queue {}, workers {}, index {}\n",
+             to_string(meaning.bytes.total()), to_string(meaning.bytes.queue),
+             to_string(meaning.bytes.workers), to_string(meaning.bytes.index));
+  fmt::print(
+      "  speed        a core delivers {:.0f} images/s; training takes no more than {:.1f} at the "
+      "peak just measured\n",
+      meaning.delivered, meaning.most);
+}
+
+void print_problems(const std::vector<Problem>& problems) {
+  if (problems.empty()) return;
+  fmt::print("findings\n");
+  std::size_t shown = 0;
+  for (const Severity severity : {Severity::error, Severity::warning, Severity::note})
+    for (const Problem& problem : problems) {
+      if (problem.severity != severity || ++shown > kMostShown) continue;
+      constexpr const char* kNames[] = {"error", "warning", "note"};
+      fmt::print("  {:<8} {}: {}\n", kNames[static_cast<int>(severity)], problem.where,
+                 problem.what);
+      if (!problem.hint.empty()) fmt::print("           hint: {}\n", problem.hint);
+    }
+  if (shown > kMostShown) fmt::print("  ... and {} more (--json has all)\n", shown - kMostShown);
+}
+
+nlohmann::ordered_json problems_json(const std::vector<Problem>& problems) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Problem& problem : problems) {
+    constexpr const char* kNames[] = {"error", "warning", "note"};
+    list.push_back({{"severity", kNames[static_cast<int>(problem.severity)]},
+                    {"where", problem.where},
+                    {"what", problem.what},
+                    {"hint", problem.hint}});
+  }
+  return list;
+}
+
+std::string verdict(std::int64_t errors, std::int64_t warnings, bool has_boxes) {
+  const auto counted = [](std::int64_t count, const char* one, const char* many) {
+    return count == 1 ? std::string(one) : fmt::format("{} {}", count, many);
+  };
+  if (errors > 0)
+    return fmt::format("A run would fail: {} to mend.", counted(errors, "1 error", "errors"));
+  std::string text =
+      has_boxes ? "The data is sound; training on boxes is not there yet" : "A run would work";
+  if (warnings > 0)
+    text += fmt::format("; {} to look at", counted(warnings, "1 warning", "warnings"));
+  return text + ".";
+}
+
+int run(const Settings& settings) {
+  const int threads = settings.common.apply_threads();
+  const bool json = settings.common.json;
+  std::vector<Problem> problems;
+  nlohmann::ordered_json result;
+  const Machine machine = examine_machine(settings.out, problems);
+  if (!json) print_text(machine);
+
+  std::optional<ScannedData> train;
+  std::optional<ScannedData> validation;
+  std::optional<Meaning> meaning;
+  const auto look = [&](const std::string& name, const SourceOptions& options,
+                        std::optional<ScannedData>& data) {
+    if (name.empty()) return;
+    try {
+      data =
+          open_and_scan(name, options, threads, static_cast<int>(settings.model.input().channels),
+                        settings.common.quiet);
+    } catch (const Error& error) {
+      const Complaint& c = error.complaint();
+      problems.push_back({Severity::error, c.where,
+                          c.got + (c.expected.empty() ? "" : "; " + c.expected), c.hint});
+      return;
+    }
+    if (!json) print_text(*data);
+    find_problems(*data, problems);
+  };
+  look(settings.data, settings.data_options.source_options(), train);
+  SourceOptions of_validation = settings.data_options.source_options();
+  if (train) of_validation.class_names = train->source->class_names();
+  if (settings.validation == settings.data) of_validation.part = "test";
+  look(settings.validation, of_validation, validation);
+  if (train && validation) find_problems(*train, *validation, problems);
+  if (train) {
+    meaning = find_meaning(settings, *train, threads);
+    judge(*meaning, *train, machine, problems);
+    if (!json) print_text(*meaning);
+    if (!settings.pictures.empty()) {
+      const auto page = write_picture_page(*train, settings.pictures);
+      fmt::print(json ? stderr : stdout, "pictures       {}\n", page.string());
+    }
+  }
+
+  const auto errors = std::ranges::count(problems, Severity::error, &Problem::severity);
+  const auto warnings = std::ranges::count(problems, Severity::warning, &Problem::severity);
+  if (json) {
+    result["ok"] = errors == 0;
+    result["machine"] = to_json(machine);
+    result["data"] = train ? to_json(*train) : nlohmann::ordered_json(nullptr);
+    if (validation) result["data"]["validation"] = to_json(*validation);
+    if (meaning)
+      result["run"] = {{"model", meaning->model},
+                       {"batch", meaning->input.batch},
+                       {"image", {meaning->input.image.h, meaning->input.image.w}},
+                       {"input_bytes", meaning->bytes.total().count},
+                       {"images_per_second_per_core", meaning->delivered},
+                       {"images_per_second_at_most", meaning->most}};
+    result["problems"] = problems_json(problems);
+    fmt::print("{}\n", result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    print_problems(problems);
+    fmt::print("{}\n", verdict(errors, warnings, train && train->source->has_boxes()));
+  }
+  return errors == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+Action add_check(CLI::App& command) {
+  const auto settings = std::make_shared<Settings>();
+  command.add_option("DATA", settings->data,
+                     "what `train` would be given; without it the machine alone");
+  command.add_option("--val", settings->validation, "validation data: checked too, and for leaks");
+  command.add_option("--out", settings->out, "where runs will be written")->capture_default_str();
+  command.add_option("--pictures", settings->pictures,
+                     "folder for a page of samples with labels and boxes");
+  settings->data_options.add_to(command);
+  settings->common.add_to(command);
+  settings->model.add_to(command);
+  command.footer(
+      "Exit code 1: a run would fail.\nExample: plimsoll check flowers/ --model xception "
+      "--pictures "
+      "look/");
+  return [settings] { return run(*settings); };
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,29 @@
+// What a scan means, for people and for programs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/problem.h"
+#include "data/data.h"
+
+namespace plimsoll::cli {
+
+// A set that was opened and scanned.
+struct ScannedData {
+  std::string name;  // as the user named it
+  SourcePtr source;
+  ScanReport report;
+};
+
+// Adds what is wrong with one set.
+void find_problems(const ScannedData& data, std::vector<Problem>& problems);
+// Adds what is wrong between two: leaks, classes that only one has.
+void find_problems(const ScannedData& train, const ScannedData& validation,
+                   std::vector<Problem>& problems);
+
+void print_text(const ScannedData& data);
+nlohmann::ordered_json to_json(const ScannedData& data);
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,72 @@
+// Options that bound memory, the same in `plan` and `train`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "train/budget.h"
+#include "train/trainer.h"
+
+namespace plimsoll::cli {
+
+struct MemoryOptions {
+  std::string memory;         // empty: what container and machine leave
+  std::string stash = "f32";  // or f16
+  std::string spill;          // directory; empty: no spilling
+  std::int64_t accumulate = 1;
+
+  void add_to(CLI::App& command);
+  // Checks all of them; UsageError, DataError for a spill directory that cannot be used.
+  void check() const;
+  Means means() const { return {.half = stash == "f16", .spill = !spill.empty()}; }
+};
+
+struct Budget {
+  std::int64_t bytes = 0;
+  std::string bound_by;  // "--memory" or what limits the process
+};
+
+// The budget that was asked for or found; warns on standard error when more was asked for than
+// there is.
+Budget find_budget(const MemoryOptions& options);
+
+// A run like the one asked for, with another batch or number of micro-batches.
+struct Variant {
+  Trainer trainer;
+  Surroundings around;
+};
+using VariantMaker = std::function<Variant(std::int64_t batch, std::int64_t accumulate)>;
+
+// Everything about one planned run that its printers need.
+struct PlannedRun {
+  Budget budget;
+  BudgetRequest request;
+  std::int64_t batch = 0;
+  RunPlan plan;
+};
+
+// Sets measured kernel times and plans; `batch` is in options, "max" having been resolved.
+PlannedRun plan_run(Variant& variant, const MemoryOptions& options, const Budget& budget,
+                    std::int64_t batch);
+
+// The largest batch that a plan was made for within the budget; 0 if none.
+std::int64_t largest_batch(const VariantMaker& make, const PlannedRun& run, const Fates& floor,
+                           std::int64_t accumulate);
+
+// What one change of the request would do, from a plan that was made.
+struct Lever {
+  std::string option;  // "--batch 12"
+  std::int64_t floor_bytes = 0;
+  std::string note;
+};
+std::vector<Lever> find_levers(const VariantMaker& make, const MemoryOptions& options,
+                               const PlannedRun& run);
+
+// The refusal of a run that does not fit: what binds, the smallest budget, and the levers.
+BudgetError refusal(const Trainer& trainer, const PlannedRun& run,
+                    const std::vector<Lever>& levers);
+
+}  // namespace plimsoll::cli

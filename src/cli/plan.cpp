@@ -1,0 +1,241 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/cache_directory.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/stopwatch.h"
+#include "cli/commands.h"
+#include "cli/plan_picture.h"
+#include "cli/plan_text.h"
+#include "cli/training_options.h"
+#include "ops/table.h"
+#include "train/others.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kDoesNotFit = 3;
+
+struct Settings : TrainingOptions {
+  bool curve = false;
+  bool measure = false;
+  std::string picture;
+  std::string save;
+  std::string check_file;
+};
+
+// Runs the step instruction by instruction, twice, and keeps the time of every kernel.
+void measure_times(Settings& s, int threads) {
+  Trainer trainer = s.maker(nullptr, threads)(s.model.batch, s.memory.accumulate).trainer;
+  trainer.open();
+  Session& session = trainer.session();
+  KernelTimes times = KernelTimes::load(cache_directory(), threads);
+  for (int round = 0; round < 3; ++round)
+    for (std::size_t i = 0; i < session.tape(0).instructions.size(); ++i) {
+      const Stopwatch watch;
+      session.run_instruction(0, i);
+      // The first round touches code and caches for the first time.
+      if (round > 0)
+        times.record(session.graph(0), session.tape(0).instructions[i].node.at(), watch.seconds());
+    }
+  times.save(cache_directory());
+  fmt::print(stderr, "measured {} kernels into {}\n", times.size(), cache_directory().string());
+}
+
+void check_plan_file(const Trainer& trainer, const std::string& path) {
+  const Graph& graph = trainer.session().graph(0);
+  const Tape tape = parse_plan(read_file(path, 1_GiB), graph, path);
+  if (const auto fault = find_fault(graph, tape, trainer.session().replay_rules(0)))
+    throw DataError({.where = path,
+                     .got = *fault,
+                     .expected = "expected a plan that computes what the graph says"});
+  fmt::print("{}: {} instructions, every operand holds what it should; arena {}\n", path,
+             tape.instructions.size(), to_string(Bytes{tape.arena_bytes}));
+}
+
+struct CurvePoint {
+  std::int64_t bytes;
+  double slowdown;
+};
+
+std::vector<CurvePoint> curve_of(const Trainer& trainer, const PlannedRun& run) {
+  std::vector<CurvePoint> curve;
+  for (const PlanPoint& point : run.plan.frontier.points)
+    curve.push_back({process_bytes(trainer.session(), run.request.around,
+                                   trainer.session().resident_bytes() + point.bytes),
+                     100 * point.extra_seconds / run.plan.step_seconds});
+  std::reverse(curve.begin(), curve.end());
+  return curve;
+}
+
+void print_curve(const std::vector<CurvePoint>& curve) {
+  constexpr std::size_t kRows = 24;
+  fmt::print("\n  {:>12}  {:>10}\n", "memory", "slower by");
+  const std::size_t every = std::max<std::size_t>(1, curve.size() / kRows);
+  for (std::size_t i = 0; i < curve.size(); ++i)
+    if (i % every == 0 || i + 1 == curve.size())
+      fmt::print("  {:>12}  {:>8.1f} %  {}\n", to_string(Bytes{curve[i].bytes}), curve[i].slowdown,
+                 std::string(static_cast<std::size_t>(std::min(60.0, curve[i].slowdown)), '#'));
+}
+
+Json share_json(const FateShare& share) {
+  return {{"tensors", share.tensors}, {"bytes", share.bytes}};
+}
+
+double forward_backward_flops(const Graph& graph) {
+  double flops = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.op->cost == nullptr) continue;
+    Specs in;
+    Specs out;
+    for (ValueId id : node.in) in.push_back(graph.spec(id));
+    for (ValueId id : node.out) out.push_back(graph.spec(id));
+    flops += node.op->cost(node.attrs, in, out).flops;
+  }
+  return flops;
+}
+
+Json plan_json(const Settings& s, const Ready& ready, const OthersEstimate& others,
+               const std::vector<Lever>& levers) {
+  const PlannedRun& run = ready.run;
+  const nn::Input input = s.model.input();
+  const Problem problem = ready.trainer.session().problem(0);
+  const FateShares shares = shares_of(problem, run.plan.fates());
+  const Usage usage = usage_of(problem, run.plan.fates());
+  Json json{
+      {"model", s.model.model},
+      {"batch", s.model.batch},
+      {"image", fmt::format("{}x{}", input.image.h, input.image.w)},
+      {"classes", s.model.class_count()},
+      {"optimizer", s.optimizer.name},
+      {"budget_bytes", nullptr},
+      {"fits", run.plan.fits},
+      {"total_bytes", run.plan.total_bytes},
+      {"arena_bytes", ready.trainer.session().arena_bytes()},
+      {"floor_bytes", run.plan.floor_bytes},
+      {"unlimited_bytes", run.plan.unlimited_bytes},
+      {"ledger", Json::array()},
+      {"kept", share_json(shares.kept)},
+      {"recomputed", share_json(shares.recomputed)},
+      {"half", share_json(shares.half)},
+      {"spilled", share_json(shares.spilled)},
+      {"spill_file_bytes", ready.trainer.session().spill_bytes()},
+      {"extra_flops_percent", 100 * shares.extra_flops / forward_backward_flops(problem.graph())},
+      {"predicted_slowdown_percent", run.plan.slowdown_percent},
+      {"predicted_step_seconds", run.plan.step_seconds * (1 + run.plan.slowdown_percent / 100)},
+      {"peak", {{"step", usage.step_names[usage.peak_step]}, {"tensors", Json::array()}}}};
+  if (run.budget.bytes != kUnlimited.count) json["budget_bytes"] = run.budget.bytes;
+  for (const LedgerLine& line : run.plan.ledger.lines)
+    json["ledger"].push_back({{"line", line.line}, {"bytes", line.bytes}});
+  for (const LiveTensor& tensor : usage.at_peak)
+    json["peak"]["tensors"].push_back({{"name", tensor.name},
+                                       {"bytes", tensor.bytes},
+                                       {"use", kUseNames[static_cast<std::size_t>(tensor.use)]}});
+  if (s.model.batch_max) json["max_batch"] = s.model.batch;
+  json["others_estimated"] = {
+      {"saved_activations", others.saved}, {"pytorch", others.pytorch}, {"keras", others.keras}};
+  if (!run.plan.fits) {
+    json["levers"] = Json::array();
+    for (const Lever& lever : levers)
+      json["levers"].push_back({{"option", lever.option},
+                                {"floor_bytes", lever.floor_bytes},
+                                {"fits", lever.floor_bytes <= run.budget.bytes},
+                                {"note", lever.note}});
+  }
+  if (s.curve) {
+    json["curve"] = Json::array();
+    for (const CurvePoint& point : curve_of(ready.trainer, run))
+      json["curve"].push_back({{"bytes", point.bytes}, {"slowdown_percent", point.slowdown}});
+  }
+  return json;
+}
+
+void write_picture(const Settings& s, const Ready& ready) {
+  const Session& session = ready.trainer.session();
+  const nn::Input input = s.model.input();
+  write_file(s.picture,
+             plan_svg(usage_of(session.problem(0), ready.run.plan.fates()),
+                      {.title = fmt::format("{}, batch {}, {}x{}", s.model.model, s.model.batch,
+                                            input.image.h, input.image.w),
+                       .resident_bytes = session.resident_bytes(),
+                       .beside_bytes = ready.run.plan.total_bytes - session.arena_bytes(),
+                       .total_bytes = ready.run.plan.total_bytes,
+                       .budget_bytes = ready.run.budget.bytes}));
+  fmt::print(stderr, "wrote {}\n", s.picture);
+}
+
+void print_plan(const Settings& s, const Ready& ready, const OthersEstimate& others, int threads) {
+  const nn::Input input = s.model.input();
+  const PlannedRun& run = ready.run;
+  fmt::print("{} · batch {}{} · {}x{} · {} classes · {} · {} threads\n{}\n{}\n", s.model.model,
+             s.model.batch, s.model.batch_max ? " (the largest that fits)" : "", input.image.h,
+             input.image.w, s.model.class_count(), s.optimizer.name, threads,
+             budget_text(run.budget), ledger_text(run));
+  fmt::print("{}{}\n", lossy_text(s.memory), means_text(ready.trainer, run));
+  fmt::print("smallest budget {} · fastest plan {}\n", to_string(Bytes{run.plan.floor_bytes}),
+             to_string(Bytes{run.plan.unlimited_bytes}));
+  fmt::print("elsewhere, estimated: PyTorch eager {} · Keras {}\n\n{}",
+             to_string(Bytes{others.pytorch}), to_string(Bytes{others.keras}),
+             peak_text(ready.trainer, run));
+  if (s.curve) print_curve(curve_of(ready.trainer, run));
+}
+
+int run(Settings& s) {
+  const int threads = s.common.apply_threads();
+  const Budget budget = find_budget(s.memory);
+  if (s.measure) measure_times(s, threads);
+  const std::optional<TrainingData> data = s.load_data();
+  const TrainingData* given = data ? &*data : nullptr;
+  Ready ready = make_ready(s, given, budget, threads);
+  if (!s.check_file.empty()) {
+    check_plan_file(ready.trainer, s.check_file);
+    return 0;
+  }
+  const bool fits = ready.run.plan.fits;
+  std::vector<Lever> levers;
+  if (!fits) levers = find_levers(s.maker(given, threads), s.memory, ready.run);
+  const OthersEstimate others =
+      estimate_others(op_table(), s.model.input(), s.model.factory(),
+                      static_cast<std::int64_t>(optimizer_op(s.optimizer).slots.size()));
+  if (s.common.json)
+    fmt::print("{}\n", plan_json(s, ready, others, levers).dump(2));
+  else if (fits)
+    print_plan(s, ready, others, threads);
+  if (fits && !s.picture.empty()) write_picture(s, ready);
+  if (fits && !s.save.empty())
+    write_file(s.save,
+               plan_text(ready.trainer.session().tape(0), ready.trainer.session().graph(0)));
+  if (!fits && !s.common.json) throw refusal(ready.trainer, ready.run, levers);
+  return fits ? 0 : kDoesNotFit;
+}
+
+}  // namespace
+
+Action add_plan(CLI::App& command) {
+  const auto s = std::make_shared<Settings>();
+  s->add_to(command);
+  command.add_option("DATA,--data", s->data, "fashion-mnist; without it, photographs are assumed");
+  command.add_flag("--curve", s->curve, "budget against slowdown, from the floor to unlimited");
+  command.add_option("--picture", s->picture, "SVG of live bytes over the step");
+  command.add_option("--save", s->save, "write the plan itself, as text");
+  command.add_option("--check", s->check_file, "replay a saved plan with the independent checker");
+  command.add_flag("--measure", s->measure,
+                   "first run a step and keep the times of its kernels: better predictions");
+  command.footer(
+      "Examples:\n"
+      "  plimsoll plan --model inception_v3 --batch 32 --memory 1.5GiB\n"
+      "  plimsoll plan --model xception --memory 2GiB --batch max\n"
+      "  plimsoll plan --model inception_v3 --curve --picture plan.svg");
+  return [s, &command] {
+    s->check(command);
+    return run(*s);
+  };
+}
+
+}  // namespace plimsoll::cli

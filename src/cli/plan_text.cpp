@@ -1,0 +1,70 @@
+#include "cli/plan_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace plimsoll::cli {
+namespace {
+
+std::string size_text(std::int64_t bytes) { return to_string(Bytes{bytes}); }
+
+}  // namespace
+
+std::string budget_size_text(const Budget& budget) {
+  return budget.bytes == kUnlimited.count ? "unlimited" : size_text(budget.bytes);
+}
+
+std::string budget_text(const Budget& budget) {
+  return fmt::format("budget {} ({})", budget_size_text(budget), budget.bound_by);
+}
+
+std::string ledger_text(const PlannedRun& run) {
+  std::string text = fmt::format("  {:<30}{:>12}\n", "memory, predicted", "");
+  for (const LedgerLine& line : run.plan.ledger.lines)
+    if (line.bytes != 0) text += fmt::format("  {:<30}{:>12}\n", line.line, size_text(line.bytes));
+  return text + fmt::format("  {:<30}{:>12}   of {}\n", "total", size_text(run.plan.total_bytes),
+                            budget_size_text(run.budget));
+}
+
+std::string means_text(const Trainer& trainer, const PlannedRun& run) {
+  const FateShares shares = shares_of(trainer.session().problem(0), run.plan.fates());
+  std::string text;
+  const auto add = [&](const char* what, const FateShare& share) {
+    if (share.tensors == 0) return;
+    text += fmt::format("{}{} {} tensors ({})", text.empty() ? "" : ", ", what, share.tensors,
+                        size_text(share.bytes));
+  };
+  add("keeps", shares.kept);
+  add("recomputes", shares.recomputed);
+  add("holds in 16 bits", shares.half);
+  add("spills", shares.spilled);
+  return text + fmt::format(" · predicted {:.1f} % slower than without a limit",
+                            run.plan.slowdown_percent);
+}
+
+std::string lossy_text(const MemoryOptions& options) {
+  std::string text;
+  if (options.stash == "f16")
+    text +=
+        "note: --stash f16 is lossy: gradients are computed from activations rounded to 16 bits\n";
+  if (options.accumulate > 1)
+    text += fmt::format(
+        "note: --accumulate {} is not the whole batch: BatchNorm sees each of the {} parts on its "
+        "own\n",
+        options.accumulate, options.accumulate);
+  return text;
+}
+
+std::string peak_text(const Trainer& trainer, const PlannedRun& run) {
+  const Usage usage = usage_of(trainer.session().problem(0), run.plan.fates());
+  std::string text = fmt::format("fullest at step {} of {}, {}:\n", usage.peak_step + 1,
+                                 usage.steps.size(), usage.step_names[usage.peak_step]);
+  for (std::size_t i = 0; i < std::min<std::size_t>(6, usage.at_peak.size()); ++i)
+    text += fmt::format("  {:<10} {:<34}{:>12}\n",
+                        kUseNames[static_cast<std::size_t>(usage.at_peak[i].use)],
+                        usage.at_peak[i].name, size_text(usage.at_peak[i].bytes));
+  return text;
+}
+
+}  // namespace plimsoll::cli

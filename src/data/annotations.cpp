@@ -1,0 +1,79 @@
+#include "data/annotations.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace plimsoll {
+namespace {
+
+template <typename T>
+Bytes held(const std::vector<T>& values) {
+  return {static_cast<std::int64_t>(values.capacity() * sizeof(T))};
+}
+
+}  // namespace
+
+void Annotations::add_boxes(std::span<const Box> boxes, Size size) {
+  if (boxes_.size() + boxes.size() > std::numeric_limits<std::uint32_t>::max())
+    throw DataError({.where = "boxes", .got = "more than 2^32", .expected = "expected fewer"});
+  boxes_.insert(boxes_.end(), boxes.begin(), boxes.end());
+  box_ends_.push_back(static_cast<std::uint32_t>(boxes_.size()));
+  const auto pack = [](std::int64_t n) {
+    return n < 0 || n > std::numeric_limits<std::int32_t>::max() ? 0 : static_cast<std::int32_t>(n);
+  };
+  sizes_.push_back({.height = pack(size.height), .width = pack(size.width)});
+}
+
+void Annotations::settle() {
+  labels_.shrink_to_fit();
+  boxes_.shrink_to_fit();
+  box_ends_.shrink_to_fit();
+  sizes_.shrink_to_fit();
+}
+
+std::span<const Box> Annotations::boxes(std::int64_t i) const {
+  if (!has_boxes()) return {};
+  const auto at = static_cast<std::size_t>(i);
+  const std::size_t first = at == 0 ? 0 : box_ends_[at - 1];
+  return std::span(boxes_).subspan(first, box_ends_[at] - first);
+}
+
+Size Annotations::size_of(std::int64_t i) const {
+  if (!has_boxes()) return {};
+  const PackedSize& size = sizes_[static_cast<std::size_t>(i)];
+  return {.height = size.height, .width = size.width};
+}
+
+void Annotations::relabel(std::span<const std::int32_t> to) {
+  for (std::int32_t& label : labels_) label = to[static_cast<std::size_t>(label)];
+  for (Box& box : boxes_) box.label = to[static_cast<std::size_t>(box.label)];
+}
+
+std::int32_t Annotations::largest_label() const {
+  std::int32_t largest = -1;
+  for (const std::int32_t label : labels_) largest = std::max(largest, label);
+  for (const Box& box : boxes_) largest = std::max(largest, box.label);
+  return largest;
+}
+
+void Annotations::summarise(std::size_t classes, Index& index) const {
+  index.samples = size();
+  index.per_class.assign(classes, 0);
+  const auto count = [&](std::int32_t label) {
+    if (label >= 0 && static_cast<std::size_t>(label) < classes)
+      ++index.per_class[static_cast<std::size_t>(label)];
+  };
+  for (const std::int32_t label : labels_) count(label);
+  for (const Box& box : boxes_) count(box.label);
+  index.boxes = std::ssize(boxes_);
+  for (std::int64_t i = 0; has_boxes() && i < size(); ++i)
+    index.max_boxes = std::max<std::int64_t>(index.max_boxes, std::ssize(boxes(i)));
+  index.memory += held(labels_) + held(boxes_) + held(box_ends_) + held(sizes_);
+}
+
+void ListedSource::finish_index() {
+  annotations_.settle();
+  annotations_.summarise(class_names_.size(), index_);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,83 @@
+#include "data/file_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/files.h"
+
+namespace plimsoll {
+
+void NameList::add(std::string_view name) {
+  starts_.push_back(text_.size());
+  text_.append(name).push_back('\0');
+}
+
+std::string_view NameList::operator[](std::int64_t i) const {
+  return text_.c_str() + starts_[static_cast<std::size_t>(i)];
+}
+
+void NameList::settle() {
+  text_.shrink_to_fit();
+  starts_.shrink_to_fit();
+}
+
+Bytes NameList::memory() const {
+  return {static_cast<std::int64_t>(text_.capacity() + starts_.capacity() * sizeof(starts_[0]))};
+}
+
+FileSource::FileSource(std::string kind, std::filesystem::path root)
+    : root_(root.empty() ? "." : root.string()) {
+  index_.kind = std::move(kind);
+}
+
+void FileSource::add_name(std::string_view relative_path, Bytes size) {
+  names_.add(relative_path);
+  index_.encoded += size;
+  index_.largest_encoded = std::max(index_.largest_encoded, size);
+}
+
+void FileSource::add(std::string_view relative_path, Bytes size, std::int32_t label) {
+  add_name(relative_path, size);
+  annotations_.add_label(label);
+}
+
+void FileSource::add(std::string_view relative_path, Bytes size, std::span<const Box> boxes,
+                     Size picture) {
+  add_name(relative_path, size);
+  annotations_.add_boxes(boxes, picture);
+}
+
+void FileSource::add_defect(Complaint complaint) {
+  if (defects_.size() < kMostDefects) defects_.push_back(std::move(complaint));
+}
+
+void FileSource::add_note(std::string note) { index_.notes.push_back(std::move(note)); }
+
+void FileSource::finish(std::vector<std::string> class_names) {
+  class_names_ = std::move(class_names);
+  names_.settle();
+  index_.files = names_.size();
+  index_.memory += names_.memory();
+  finish_index();
+}
+
+std::string FileSource::path(std::int64_t i) const {
+  const std::string_view name = names_[i];
+  if (name.starts_with('/')) return std::string(name);
+  return root_ + (root_.ends_with('/') ? "" : "/") + std::string(name);
+}
+
+Encoded FileSource::read(std::int64_t i, std::vector<std::byte>& buffer) const {
+  const InputFile file = open_input(path(i));
+  if (file.size > index_.largest_encoded)
+    throw DataError({.where = file.path.string(),
+                     .got = "the file has " + to_string(file.size),
+                     .expected = "expected at most " + to_string(index_.largest_encoded) +
+                                 ", the largest when the data was listed",
+                     .hint = "it was changed during the run"});
+  buffer.resize(static_cast<std::size_t>(file.size.count));
+  file.read_at(0, buffer);
+  return {.bytes = buffer};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,54 @@
+// Samples that are files of their own: a folder per class, lists, VOC, COCO.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/annotations.h"
+
+namespace plimsoll {
+
+// Names in one arena: the text itself, a byte that ends it and 8 bytes of index for each.
+class NameList {
+ public:
+  void add(std::string_view name);
+  std::string_view operator[](std::int64_t i) const;
+  std::int64_t size() const { return std::ssize(starts_); }
+  void settle();
+  Bytes memory() const;
+
+ private:
+  std::string text_;
+  std::vector<std::uint64_t> starts_;
+};
+
+// Filled by add(), then finish()ed, then immutable. An image's path is kept relative to `root`.
+class FileSource final : public ListedSource {
+ public:
+  FileSource(std::string kind, std::filesystem::path root);
+
+  // `size`: bytes of the file as it is now.
+  void add(std::string_view relative_path, Bytes size, std::int32_t label);
+  void add(std::string_view relative_path, Bytes size, std::span<const Box> boxes, Size picture);
+  void add_defect(Complaint complaint);
+  void add_note(std::string note);
+  // Replaces every label l by to[l].
+  void relabel(std::span<const std::int32_t> to) { annotations_.relabel(to); }
+  void finish(std::vector<std::string> class_names);
+
+  std::string where(std::int64_t i) const override { return path(i); }
+  std::string path(std::int64_t i) const override;
+  Encoded read(std::int64_t i, std::vector<std::byte>& buffer) const override;
+
+ private:
+  void add_name(std::string_view relative_path, Bytes size);
+
+  std::string root_;
+  NameList names_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,22 @@
+// Images and labels in two IDX files, named as MNIST names them.
+#pragma once
+
+#include <filesystem>
+
+#include "data/source.h"
+
+namespace plimsoll {
+
+// Whether the name is that of images, "...-images-idx3-ubyte" (or idx4, with channels last), with
+// .gz or without.
+bool is_idx_images(const std::filesystem::path& path);
+
+// The images and, beside them, "...-labels-idx1-ubyte". Grey, or with 1 or 3 channels. Classes are
+// the numbers from 0 to the largest. DataError if the files do not fit together.
+SourcePtr open_idx_pair(const std::filesystem::path& images);
+
+// A folder with train-images-idx3-ubyte or, for `test`, t10k-images-idx3-ubyte.
+bool has_idx_pair(const std::filesystem::path& folder, bool test);
+SourcePtr open_idx_folder(const std::filesystem::path& folder, bool test);
+
+}  // namespace plimsoll

@@ -1,0 +1,149 @@
+#include "data/open_source.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <map>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "data/class_folders.h"
+#include "data/coco.h"
+#include "data/csv.h"
+#include "data/fashion_mnist.h"
+#include "data/idx_pair.h"
+#include "data/memory_source.h"
+#include "data/record_source.h"
+#include "data/tfrecord.h"
+#include "data/voc.h"
+
+namespace plimsoll {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExpected =
+    "expected a folder with a sub-folder per class, TFRecord files, a CSV of path,label, IDX "
+    "files, a Pascal VOC or COCO folder, or the word fashion-mnist";
+
+bool is_test_part(const std::string& part) { return part == "test" || part == "val"; }
+
+std::string lower_extension(const fs::path& path) {
+  std::string extension = path.extension().string();
+  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return extension;
+}
+
+std::vector<fs::path> expand(const std::string& pattern) {
+  glob_t found{};
+  const int code = ::glob(pattern.c_str(), GLOB_BRACE | GLOB_TILDE, nullptr, &found);
+  std::vector<fs::path> paths(found.gl_pathv, found.gl_pathv + (code == 0 ? found.gl_pathc : 0));
+  ::globfree(&found);
+  if (paths.empty())
+    throw DataError({.where = pattern,
+                     .got = "no file has such a name",
+                     .expected = "expected TFRecord files",
+                     .hint = "quote the pattern, so that the shell leaves it alone"});
+  return paths;
+}
+
+// "12 *.jpg, 3 *.txt and 2 folders".
+std::string describe_folder(const fs::path& folder) {
+  std::map<std::string, int> endings;
+  int folders = 0;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    std::error_code ignored;
+    if (entry.is_directory(ignored))
+      ++folders;
+    else
+      ++endings[lower_extension(entry.path())];
+  }
+  std::vector<std::string> parts;
+  for (const auto& [ending, count] : endings)
+    parts.push_back(std::to_string(count) +
+                    (ending.empty() ? " without extension" : " *" + ending));
+  if (parts.size() > 6) parts.resize(6);
+  if (folders > 0)
+    parts.push_back(std::to_string(folders) + (folders == 1 ? " folder" : " folders"));
+  return parts.empty() ? "it is empty" : "it holds " + join(parts, ", ");
+}
+
+std::vector<fs::path> shards_in(const fs::path& folder) {
+  std::vector<fs::path> shards;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    std::error_code ignored;
+    if (is_shard_name(entry.path().filename().string()) && entry.is_regular_file(ignored))
+      shards.push_back(entry.path());
+  }
+  std::ranges::sort(shards);
+  return shards;
+}
+
+SourcePtr open_folder(const fs::path& folder, const SourceOptions& options) {
+  if (is_voc_folder(folder)) return open_voc(folder, options);
+  if (is_coco_folder(folder)) return open_coco(folder, options);
+  if (has_idx_pair(folder, is_test_part(options.part)))
+    return open_idx_folder(folder, is_test_part(options.part));
+  if (const std::vector<fs::path> shards = shards_in(folder); !shards.empty())
+    return open_records(shards, options);
+  std::error_code error;
+  const bool has_folders =
+      std::ranges::any_of(fs::directory_iterator(folder, error), [](const auto& entry) {
+        std::error_code ignored;
+        return entry.is_directory(ignored);
+      });
+  if (error) throw_file_error(folder, "cannot list the folder", error.value());
+  if (!has_folders)
+    throw DataError({.where = folder.string(),
+                     .got = describe_folder(folder),
+                     .expected = kExpected,
+                     .hint = "images go into a folder named like their class: " +
+                             (folder / "cat" / "1.jpg").string()});
+  return open_class_folders(folder, options);
+}
+
+SourcePtr open_file(const fs::path& path, const SourceOptions& options) {
+  const std::string name = path.filename();
+  const std::string extension = lower_extension(path);
+  if (extension == ".csv" || extension == ".tsv") return open_csv(path, options);
+  if (extension == ".json") return open_coco(path, options);
+  if (extension == ".txt") {  // .../ImageSets/Main/train.txt
+    const fs::path root = fs::absolute(path).parent_path().parent_path().parent_path();
+    if (is_voc_folder(root)) {
+      SourceOptions part = options;
+      part.part = path.stem();
+      return open_voc(root, part);
+    }
+  }
+  if (is_idx_images(path)) return open_idx_pair(path);
+  const RecordPacking packing = sniff_records(path);
+  if (packing == RecordPacking::plain || is_shard_name(name)) return open_records({path}, options);
+  throw DataError({.where = path.string(),
+                   .got = "the file is of no known kind",
+                   .expected = kExpected,
+                   .hint = extension == ".txt" ? "a list of images is named *.csv" : ""});
+}
+
+}  // namespace
+
+SourcePtr open_source(const std::string& data, const SourceOptions& options) {
+  if (data == "fashion-mnist") {
+    const Split part = is_test_part(options.part) ? Split::test : Split::train;
+    return make_memory_source(load_fashion_mnist(part), "fashion-mnist", "Fashion-MNIST");
+  }
+  const fs::path path(data);
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::is_directory(status)) return open_folder(path, options);
+  if (fs::exists(status)) return open_file(path, options);
+  if (data.find_first_of("*?[{") != std::string::npos) return open_records(expand(data), options);
+  throw DataError({.where = data.empty() ? "DATA" : data,
+                   .got = data.empty() ? "nothing is named" : "there is no such file or folder",
+                   .expected = kExpected});
+}
+
+}  // namespace plimsoll

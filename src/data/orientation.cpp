@@ -1,0 +1,130 @@
+#include "data/orientation.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace plimsoll {
+namespace {
+
+// The eight are made of two steps: a transposition, then mirrors of the upright image.
+struct Turn {
+  bool transpose;
+  bool mirror_x;
+  bool mirror_y;
+};
+
+constexpr Turn turn_of(int orientation) {
+  switch (orientation) {
+    case 2: return {false, true, false};
+    case 3: return {false, true, true};
+    case 4: return {false, false, true};
+    case 5: return {true, false, false};
+    case 6: return {true, true, false};
+    case 7: return {true, true, true};
+    case 8: return {true, false, true};
+    default: return {false, false, false};
+  }
+}
+
+class TiffReader {
+ public:
+  explicit TiffReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  bool has(std::size_t offset, std::size_t size) const {
+    return offset <= bytes_.size() && size <= bytes_.size() - offset;
+  }
+  void set_little(bool little) { little_ = little; }
+  std::uint32_t number(std::size_t offset, std::size_t size) const {
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::size_t at = little_ ? offset + size - 1 - i : offset + i;
+      value = value << 8 | std::to_integer<std::uint32_t>(bytes_[at]);
+    }
+    return value;
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+  bool little_ = false;
+};
+
+template <int channels>
+void turn(const Picture& from, Turn turn, Picture& to) {
+  const std::int64_t step_x = turn.mirror_x ? -channels : channels;
+  for (std::int64_t y = 0; y < to.height; ++y) {
+    const std::int64_t line = turn.mirror_y ? to.height - 1 - y : y;
+    std::uint8_t* out = to.row(y) + (turn.mirror_x ? to.row_bytes() - channels : 0);
+    const std::uint8_t* in = turn.transpose ? from.row(0) + line * channels : from.row(line);
+    const std::int64_t step_in = turn.transpose ? from.row_bytes() : channels;
+    for (std::int64_t x = 0; x < to.width; ++x, out += step_x, in += step_in)
+      for (int c = 0; c < channels; ++c) out[c] = in[c];
+  }
+}
+
+}  // namespace
+
+int exif_orientation(std::span<const std::byte> tiff) {
+  constexpr std::size_t kEntry = 12;
+  constexpr std::uint32_t kOrientation = 0x0112;
+  constexpr std::uint32_t kShort = 3;
+  TiffReader reader(tiff);
+  if (!reader.has(0, 8)) return 1;
+  const std::uint32_t mark = reader.number(0, 2);
+  if (mark != 0x4949 && mark != 0x4D4D) return 1;
+  reader.set_little(mark == 0x4949);
+  if (reader.number(2, 2) != 42) return 1;
+  const std::size_t directory = reader.number(4, 4);
+  if (!reader.has(directory, 2)) return 1;
+  const std::uint32_t entries = reader.number(directory, 2);
+  for (std::uint32_t i = 0; i < entries; ++i) {
+    const std::size_t entry = directory + 2 + i * kEntry;
+    if (!reader.has(entry, kEntry)) return 1;
+    if (reader.number(entry, 2) != kOrientation) continue;
+    if (reader.number(entry + 2, 2) != kShort || reader.number(entry + 4, 4) != 1) return 1;
+    const std::uint32_t value = reader.number(entry + 8, 2);
+    return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
+  }
+  return 1;
+}
+
+Rect upright(const Rect& rect, int orientation, Size stored) {
+  const Turn turn = turn_of(orientation);
+  const Size whole = upright(stored, orientation);
+  Rect out = rect;
+  if (turn.transpose) out = {rect.y, rect.x, rect.height, rect.width};
+  if (turn.mirror_x) out.x = whole.width - out.x - out.width;
+  if (turn.mirror_y) out.y = whole.height - out.y - out.height;
+  return out;
+}
+
+Rect stored(const Rect& rect, int orientation, Size stored) {
+  const Turn turn = turn_of(orientation);
+  const Size whole = upright(stored, orientation);
+  Rect out = rect;
+  if (turn.mirror_x) out.x = whole.width - out.x - out.width;
+  if (turn.mirror_y) out.y = whole.height - out.y - out.height;
+  if (turn.transpose) out = {out.y, out.x, out.height, out.width};
+  return out;
+}
+
+Point upright(Point point, int orientation, Size stored) {
+  const Turn turn = turn_of(orientation);
+  const Size whole = upright(stored, orientation);
+  if (turn.transpose) std::swap(point.x, point.y);
+  if (turn.mirror_x) point.x = static_cast<double>(whole.width) - point.x;
+  if (turn.mirror_y) point.y = static_cast<double>(whole.height) - point.y;
+  return point;
+}
+
+void turn_upright(const Picture& from, int orientation, Picture& to) {
+  const Size size = upright(from.size(), orientation);
+  to.reshape(size.height, size.width, from.channels);
+  if (from.channels == 1)
+    turn<1>(from, turn_of(orientation), to);
+  else
+    turn<3>(from, turn_of(orientation), to);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,37 @@
+// EXIF orientation: how the stored rows of an image are to be turned, for pixels and boxes alike.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "data/picture.h"
+
+namespace plimsoll {
+
+// The orientation (1..8) that an EXIF block, which begins with its TIFF header, asks for. 1 where
+// it says nothing or cannot be read: a broken EXIF block does not make a picture unreadable.
+int exif_orientation(std::span<const std::byte> tiff);
+
+// Whether it exchanges width and height (5..8).
+constexpr bool is_transposed(int orientation) { return orientation >= 5; }
+
+// The size of the upright image, from the stored one.
+constexpr Size upright(Size stored, int orientation) {
+  return is_transposed(orientation) ? Size{stored.width, stored.height} : stored;
+}
+
+// A rectangle of the stored image of size `stored`, in coordinates of the upright one; and back.
+Rect upright(const Rect& stored_rect, int orientation, Size stored);
+Rect stored(const Rect& upright_rect, int orientation, Size stored);
+
+// The same for a point of continuous coordinates (0, 0) .. (width, height).
+struct Point {
+  double x = 0;
+  double y = 0;
+};
+Point upright(Point stored_point, int orientation, Size stored);
+
+// Copies `from` to `to`, turned upright. `to` is another picture than `from`.
+void turn_upright(const Picture& from, int orientation, Picture& to);
+
+}  // namespace plimsoll

@@ -1,0 +1,428 @@
+#include "data/pipeline.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/cpu.h"
+#include "base/stopwatch.h"
+#include "data/batch_queue.h"
+#include "data/order.h"
+#include "data/picture_maker.h"
+
+namespace plimsoll {
+namespace {
+
+// A thread's stack as far as decoding touches it, and its part of the allocator's bookkeeping.
+constexpr Bytes kPerThread = 256_KiB;
+// Waits shorter than this share of a step are noise.
+constexpr double kWaitNoise = 0.01;
+// So many steps with a full queue before a worker is sent to sleep.
+constexpr int kPatience = 16;
+
+int worker_limit(const PipelineSettings& settings) {
+  return settings.workers > 0 ? settings.workers : usable_cores();
+}
+
+std::int64_t picture_bytes(const PipelineSettings& settings) {
+  return settings.image.height * settings.image.width * settings.channels;
+}
+
+// Whether a picture is the same in every epoch.
+bool is_constant(const PipelineSettings& settings) {
+  Augment augment = settings.augment;
+  augment.rescale.reset();
+  return augment == Augment{};
+}
+
+Bytes cache_bytes(const PipelineSettings& settings, std::int64_t samples) {
+  const Bytes need{samples * (picture_bytes(settings) + 1)};
+  return is_constant(settings) && need <= settings.cache ? need : Bytes{0};
+}
+
+void check(const PipelineSettings& settings, const Source& source) {
+  const auto refuse = [](std::string got, std::string expected) {
+    throw UsageError(
+        {.where = "data pipeline", .got = std::move(got), .expected = std::move(expected)});
+  };
+  if (source.size() == 0) refuse("no samples", "expected at least one");
+  if (settings.batch < 1) refuse("a batch of " + std::to_string(settings.batch), "expected 1");
+  if (settings.depth < 2)
+    refuse("a queue of " + std::to_string(settings.depth), "expected at least 2 batches");
+  if (settings.channels != 1 && settings.channels != 3)
+    refuse(std::to_string(settings.channels) + " channels", "expected 1 or 3");
+  if (settings.image.height < 1 || settings.image.width < 1)
+    refuse("an image of no size", "expected at least 1x1");
+  if (settings.workers < 0 || settings.workers > kMaxThreads)
+    refuse(std::to_string(settings.workers) + " workers", "expected 0 to 1024");
+}
+
+// Finished pictures by sample. Each is written by one worker, once.
+class PictureCache {
+ public:
+  PictureCache(std::int64_t samples, std::int64_t picture)
+      : picture_(picture),
+        states_(static_cast<std::size_t>(samples)),
+        pixels_(new std::uint8_t[static_cast<std::size_t>(samples * picture)]) {}
+
+  bool read(std::int64_t i, std::uint8_t* to) const {
+    if (states_[static_cast<std::size_t>(i)].load(std::memory_order_acquire) != kWritten)
+      return false;
+    std::memcpy(to, pixels_.get() + i * picture_, static_cast<std::size_t>(picture_));
+    return true;
+  }
+  void write(std::int64_t i, const std::uint8_t* from) {
+    std::atomic<char>& state = states_[static_cast<std::size_t>(i)];
+    char empty = 0;
+    if (!state.compare_exchange_strong(empty, kWriting)) return;
+    std::memcpy(pixels_.get() + i * picture_, from, static_cast<std::size_t>(picture_));
+    state.store(kWritten, std::memory_order_release);
+  }
+
+ private:
+  static constexpr char kWriting = 1;
+  static constexpr char kWritten = 2;
+  std::int64_t picture_;
+  std::vector<std::atomic<char>> states_;
+  std::unique_ptr<std::uint8_t[]> pixels_;  // not touched before it is written
+};
+
+// The memory of one batch of the queue.
+struct SlotMemory {
+  std::vector<std::uint8_t> pixels;
+  std::vector<std::int32_t> labels;
+  std::vector<std::int64_t> samples;
+  std::vector<std::int32_t> other_labels;
+  std::vector<float> other_shares;
+};
+
+}  // namespace
+
+LargestImage assume_largest(std::int64_t pixels, int channels) {
+  const auto side = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(pixels))));
+  const ImageInfo info{.width = side,
+                       .height = side,
+                       .stored_width = side,
+                       .stored_height = side,
+                       .is_progressive = true,
+                       // Coefficients of 16 bits for each of three channels.
+                       .whole_image_bytes = Bytes{side * side * 6}};
+  // A photograph may be long and narrow.
+  return {.decode = decode_bytes(info, {.channels = channels}), .size = {side * 2, side * 2}};
+}
+
+PipelineBytes pipeline_bytes(const PipelineSettings& settings, const Index& index,
+                             const LargestImage& largest) {
+  const std::int64_t picture = picture_bytes(settings);
+  const bool mixes = settings.augment.mixup > 0;
+  const Bytes slot{settings.batch * (picture + std::int64_t{sizeof(std::int32_t)} +
+                                     std::int64_t{sizeof(std::int64_t)} + (mixes ? 8 : 0))};
+  const Bytes worker =
+      index.largest_encoded + largest.decode +
+      Transformer::bytes(settings.image, settings.channels, settings.interpolation, largest.size) +
+      Bytes{mixes ? picture : 0} + kPerThread;
+  return {.queue = slot * settings.depth,
+          .workers = worker * worker_limit(settings),
+          .cache = cache_bytes(settings, index.samples),
+          .index = index.memory};
+}
+
+PipelineSettings fit_pipeline(PipelineSettings settings, const Index& index,
+                              const LargestImage& largest, Bytes limit) {
+  const auto fits = [&] { return pipeline_bytes(settings, index, largest).total() <= limit; };
+  settings.workers = worker_limit(settings);
+  if (!fits()) settings.cache = Bytes{0};
+  // A worker that waits for room in the queue costs less than a worker that is missing.
+  while (!fits() && settings.depth > 2) --settings.depth;
+  while (!fits() && settings.workers > 1) --settings.workers;
+  if (!fits())
+    throw BudgetError({.where = "input buffers",
+                       .got = "one worker and two batches take " +
+                              to_string(pipeline_bytes(settings, index, largest).total()),
+                       .expected = "expected at most " + to_string(limit),
+                       .hint = "a smaller batch, or smaller pictures, need less"});
+  return settings;
+}
+
+struct Pipeline::State {
+  State(SourcePtr of, PipelineSettings with, LargestImage at_most)
+      : source(std::move(of)),
+        settings(std::move(with)),
+        largest(at_most),
+        bytes(pipeline_bytes(settings, source->index(), largest)),
+        queue({.samples = source->size(),
+               .batch = settings.batch,
+               .depth = settings.depth,
+               .drop_last = settings.drop_last,
+               .repeat = settings.repeat,
+               // Pictures that need no reading are over sooner than a lock is taken.
+               .share = source->index().largest_encoded.count == 0 ? 16 : 1}) {
+    const auto batch = static_cast<std::size_t>(settings.batch);
+    const bool mixes = settings.augment.mixup > 0;
+    for (int i = 0; i < settings.depth; ++i)
+      slots.push_back({.pixels = std::vector<std::uint8_t>(
+                           batch * static_cast<std::size_t>(picture_bytes(settings))),
+                       .labels = std::vector<std::int32_t>(batch),
+                       .samples = std::vector<std::int64_t>(batch),
+                       .other_labels = std::vector<std::int32_t>(mixes ? batch : 0),
+                       .other_shares = std::vector<float>(mixes ? batch : 0)});
+    if (bytes.cache > Bytes{0}) cache.emplace(source->size(), picture_bytes(settings));
+  }
+
+  Order order(std::int64_t epoch) const {
+    return settings.shuffle ? Order::shuffled(source->size(), settings.seed, epoch)
+                            : Order::sequential(source->size());
+  }
+
+  void work(int number);
+  void fill(PictureMaker& maker, std::vector<std::uint8_t>& other, const Share& share,
+            std::int64_t k);
+  // Sample i to `hwc`, from the cache or made.
+  void make(PictureMaker& maker, std::int64_t i, std::int64_t epoch, std::uint8_t* hwc, Draw& draw);
+  // The sample at `position` of the order or, with BadFiles::skip, the next one after it that can
+  // be made. Returns which it was.
+  std::int64_t make_at(PictureMaker& maker, const Order& order, std::int64_t position,
+                       std::int64_t epoch, std::uint8_t* hwc, Draw& draw);
+  void note_bad(std::int64_t i, const DataError& error);
+  void tell_bad();
+  void adapt(const BatchQueue::Ready& ready, double step_seconds);
+
+  SourcePtr source;
+  PipelineSettings settings;
+  LargestImage largest;
+  PipelineBytes bytes;
+  BatchQueue queue;
+  std::vector<SlotMemory> slots;
+  std::optional<PictureCache> cache;
+
+  std::atomic<std::int64_t> made = 0;
+  std::atomic<std::int64_t> busy_nanoseconds = 0;
+
+  std::mutex bad_mutex;
+  std::set<std::int64_t> known_bad;
+  std::vector<Complaint> untold;
+
+  std::optional<Stopwatch> since_batch;  // since next() returned one
+  double waited = 0;
+  int full_steps = 0;
+  std::vector<std::thread> threads;  // last: they use all of the above
+};
+
+void Pipeline::State::make(PictureMaker& maker, std::int64_t i, std::int64_t epoch,
+                           std::uint8_t* hwc, Draw& draw) {
+  if (cache && cache->read(i, hwc)) return;
+  maker.make(i, epoch, hwc, draw);
+  if (cache) cache->write(i, hwc);
+}
+
+void Pipeline::State::note_bad(std::int64_t i, const DataError& error) {
+  const std::scoped_lock lock(bad_mutex);
+  if (known_bad.insert(i).second) untold.push_back(error.complaint());
+}
+
+void Pipeline::State::tell_bad() {
+  std::vector<Complaint> now;
+  {
+    const std::scoped_lock lock(bad_mutex);
+    now.swap(untold);
+  }
+  if (settings.on_bad)
+    for (const Complaint& complaint : now) settings.on_bad(complaint);
+}
+
+std::int64_t Pipeline::State::make_at(PictureMaker& maker, const Order& order,
+                                      std::int64_t position, std::int64_t epoch, std::uint8_t* hwc,
+                                      Draw& draw) {
+  // A disk that went away fails on every sample; nobody wants to hear of a million.
+  const std::int64_t tries =
+      settings.bad_files == BadFiles::stop ? 1 : std::min<std::int64_t>(source->size(), 100);
+  for (std::int64_t k = 0;; ++k) {
+    const std::int64_t i = order[(position + k) % order.size()];
+    try {
+      make(maker, i, epoch, hwc, draw);
+      return i;
+    } catch (const DataError& error) {
+      if (settings.bad_files == BadFiles::stop) throw;
+      note_bad(i, error);
+      if (k + 1 < tries) continue;
+      Complaint complaint = error.complaint();
+      complaint.hint = "the " + std::to_string(tries) +
+                       " samples before it in order could not be read either: look at the disk";
+      throw DataError(std::move(complaint));
+    }
+  }
+}
+
+void Pipeline::State::fill(PictureMaker& maker, std::vector<std::uint8_t>& other,
+                           const Share& share, std::int64_t k) {
+  SlotMemory& slot = slots[static_cast<std::size_t>(share.slot)];
+  const Order epoch_order = order(share.epoch);
+  const std::int64_t picture = picture_bytes(settings);
+  const auto at = static_cast<std::size_t>(share.at + k);
+  std::uint8_t* hwc = slot.pixels.data() + (share.at + k) * picture;
+  Draw draw;
+  const std::int64_t i = make_at(maker, epoch_order, share.position + k, share.epoch, hwc, draw);
+  slot.samples[at] = i;
+  slot.labels[at] = source->label(i);
+  if (slot.other_labels.empty()) return;
+  slot.other_labels[at] = slot.labels[at];
+  slot.other_shares[at] = 0;
+  if (draw.mixup <= 0) return;
+  const auto partner =
+      static_cast<std::int64_t>(draw.mixup_with % static_cast<std::uint64_t>(source->size()));
+  Draw partner_draw;
+  // By position in the order: what replaces a bad sample is found as for any other.
+  const std::int64_t j =
+      make_at(maker, epoch_order, partner, share.epoch, other.data(), partner_draw);
+  mix(hwc, other.data(), picture, draw.mixup);
+  slot.other_labels[at] = source->label(j);
+  slot.other_shares[at] = static_cast<float>(draw.mixup);
+}
+
+void Pipeline::State::work(int number) {
+  // Made by the worker itself, so that its memory lies near the processor it runs on.
+  std::optional<PictureMaker> maker;
+  std::vector<std::uint8_t> other;
+  while (const std::optional<Share> share = queue.take(number)) {
+    std::int64_t k = 0;
+    try {
+      if (!maker) {
+        maker.emplace(*source, settings, largest);
+        if (settings.augment.mixup > 0)
+          other.resize(static_cast<std::size_t>(picture_bytes(settings)));
+      }
+      const Stopwatch watch;
+      for (; k < share->count; ++k) fill(*maker, other, *share, k);
+      busy_nanoseconds += std::llround(watch.seconds() * 1e9);
+      made += share->count;
+    } catch (...) {
+      queue.fail(*share, share->at + k, std::current_exception());
+      continue;
+    }
+    queue.finish(*share);
+  }
+}
+
+void Pipeline::State::adapt(const BatchQueue::Ready& ready, double step_seconds) {
+  const int limit = worker_limit(settings);
+  const int now = queue.active();
+  if (ready.waited > kWaitNoise * step_seconds) {
+    full_steps = 0;
+    // At once as many as the two speeds ask for, and one more where that was not enough.
+    const double per_picture = static_cast<double>(busy_nanoseconds.load()) * 1e-9 /
+                               static_cast<double>(std::max<std::int64_t>(1, made.load()));
+    const double need =
+        per_picture * static_cast<double>(ready.count) / std::max(step_seconds, 1e-6);
+    const int wanted =
+        std::max(now + 1, static_cast<int>(std::min<double>(std::ceil(need), limit)));
+    if (now < limit) queue.set_active(std::min(limit, wanted));
+  } else if (!ready.was_full) {
+    full_steps = 0;
+  } else if (++full_steps >= kPatience) {
+    full_steps = 0;
+    if (now > 1) queue.set_active(now - 1);
+  }
+}
+
+Pipeline::Pipeline(SourcePtr source, PipelineSettings settings, LargestImage largest) {
+  check(settings, *source);
+  state_ = std::make_unique<State>(std::move(source), std::move(settings), largest);
+  // Signals are for the threads of whoever uses the library.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int limit = worker_limit(state_->settings);
+  // All of them until the queue has been filled once; then as many as it takes.
+  state_->queue.set_active(limit);
+  try {
+    for (int i = 0; i < limit; ++i)
+      state_->threads.emplace_back([state = state_.get(), i] { state->work(i); });
+  } catch (const std::system_error& error) {
+    // Fewer will do, but not none.
+    if (state_->threads.empty()) {
+      ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      throw DataError({.where = "data pipeline",
+                       .got = std::string("cannot start a thread: ") + error.what(),
+                       .expected = "expected at least one",
+                       .hint = "see `ulimit -u` and the container's limit of processes"});
+    }
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Pipeline::~Pipeline() {
+  state_->queue.close();
+  for (std::thread& thread : state_->threads) thread.join();
+}
+
+void Pipeline::start(std::int64_t epoch, std::int64_t position) {
+  expect(epoch >= 0 && position >= 0 && position <= state_->source->size(),
+         "a position outside the epoch");
+  state_->since_batch.reset();
+  state_->full_steps = 0;
+  state_->queue.start({.epoch = epoch, .position = position});
+}
+
+void Pipeline::stop() { state_->queue.pause(); }
+
+std::optional<Batch> Pipeline::next() {
+  State& state = *state_;
+  const double step = state.since_batch ? state.since_batch->seconds() : 0;
+  std::optional<BatchQueue::Ready> ready;
+  try {
+    ready = state.queue.next();
+  } catch (...) {
+    state.tell_bad();
+    throw;
+  }
+  state.tell_bad();
+  if (!ready) return std::nullopt;
+  state.waited += ready->waited;
+  if (state.since_batch) state.adapt(*ready, step);
+  state.since_batch.emplace();
+  const SlotMemory& slot = state.slots[static_cast<std::size_t>(ready->slot)];
+  const auto count = static_cast<std::size_t>(ready->count);
+  Batch batch{.epoch = ready->epoch,
+              .first = ready->first,
+              .count = ready->count,
+              .pixels = std::span(slot.pixels)
+                            .first(count * static_cast<std::size_t>(picture_bytes(state.settings))),
+              .labels = std::span(slot.labels).first(count),
+              .samples = std::span(slot.samples).first(count)};
+  if (!slot.other_labels.empty()) {
+    batch.other_labels = std::span(slot.other_labels).first(count);
+    batch.other_shares = std::span(slot.other_shares).first(count);
+  }
+  return batch;
+}
+
+const PipelineBytes& Pipeline::bytes() const { return state_->bytes; }
+
+std::int64_t Pipeline::batches_per_epoch() const {
+  const PipelineSettings& settings = state_->settings;
+  const std::int64_t samples = state_->source->size();
+  if (settings.drop_last && samples >= settings.batch) return samples / settings.batch;
+  return (samples + settings.batch - 1) / settings.batch;
+}
+
+int Pipeline::workers() const { return state_->queue.active(); }
+
+double Pipeline::wait_seconds() const { return state_->waited; }
+
+Pipeline::Work Pipeline::work() const {
+  return {.seconds = static_cast<double>(state_->busy_nanoseconds.load()) * 1e-9,
+          .pictures = state_->made.load()};
+}
+
+}  // namespace plimsoll

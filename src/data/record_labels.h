@@ -1,0 +1,41 @@
+// From what records say about classes to class numbers and names.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/annotations.h"
+#include "data/label_map.h"
+
+namespace plimsoll {
+
+// Collects labels while records are read; names are settled when all have been seen.
+class RecordLabels {
+ public:
+  // `map`: numbers to names, may be empty. `class_names`: the training set's, may be empty.
+  RecordLabels(LabelMap map, std::vector<std::string> class_names, std::int64_t first_label);
+
+  // The provisional class of a number or of a name; nothing if there can be none (a negative
+  // number, one that the map or the names do not have).
+  std::optional<std::int32_t> find(std::int64_t number, std::string_view name);
+  std::optional<std::int32_t> find(std::string_view name);
+  // What find() accepts, for messages.
+  std::string expected() const;
+
+  // Gives every label its final number and returns the names in that order.
+  std::vector<std::string> settle(Annotations& annotations);
+
+ private:
+  std::map<std::int64_t, std::int32_t> by_number_;  // from the map
+  std::map<std::string, std::int32_t, std::less<>> by_name_;
+  std::vector<std::string> fixed_;            // all names are known before
+  std::map<std::int32_t, std::string> seen_;  // names that came with numbers
+  std::int64_t first_label_;
+  bool named_only_ = false;  // labels came as names
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,40 @@
+// How a data set is to be read, beside its name.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace plimsoll {
+
+// Keys of a tf.train.Example. An empty one is found in the first record: TensorFlow's own
+// (image/encoded, image/class/label), the Object Detection API's (image/object/...), TFDS's (image,
+// label).
+struct RecordKeys {
+  std::string image;
+  std::string label;  // int64, or the class's name as bytes
+  std::string boxes;  // what stands before /bbox/xmin and /class/label: "image/object"
+  // The number of the first class: labels are counted from it. Without it 0, and 1 for boxes, as
+  // the Object Detection API counts.
+  std::optional<std::int64_t> first_label;
+};
+
+struct SourceOptions {
+  // The training set's class names, where another set is to be read by the same numbers. Empty: the
+  // data's own.
+  std::vector<std::string> class_names = {};
+  // Which part of a set that is published in parts: "train", "val", "test", "trainval". Empty: all
+  // of VOC, the training part of fashion-mnist and IDX folders.
+  std::string part = {};
+  std::filesystem::path cache = {};      // where compressed shards are unpacked
+  std::filesystem::path images = {};     // COCO: the folder of the pictures
+  std::filesystem::path label_map = {};  // TFRecord: .pbtxt, or a text file with a name per line
+  RecordKeys keys = {};
+  // Told now and then how much of a long listing is done, in bytes.
+  std::function<void(std::int64_t done, std::int64_t total)> progress = {};
+};
+
+}  // namespace plimsoll

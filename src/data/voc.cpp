@@ -1,0 +1,270 @@
+#include "data/voc.h"
+
+#include <expat.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "data/decode.h"
+#include "data/file_source.h"
+
+namespace plimsoll {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLongestText = 1 << 16;
+
+// Follows expat's events by the path of open elements. Exceptions may not pass through expat's C
+// code: the first failure is kept, and the parser stopped.
+class VocParser {
+ public:
+  explicit VocParser(std::string_view where) : where_(where), parser_(XML_ParserCreate(nullptr)) {
+    if (!parser_) throw std::bad_alloc();
+    XML_SetUserData(parser_.get(), this);
+    XML_SetElementHandler(
+        parser_.get(),
+        [](void* self, const XML_Char* name, const XML_Char**) { of(self).on_start(name); },
+        [](void* self, const XML_Char*) { of(self).on_end(); });
+    XML_SetCharacterDataHandler(parser_.get(), [](void* self, const XML_Char* text, int length) {
+      of(self).on_text({text, static_cast<std::size_t>(length)});
+    });
+  }
+
+  VocAnnotation parse(std::string_view xml) {
+    const XML_Status status =
+        XML_Parse(parser_.get(), xml.data(), static_cast<int>(xml.size()), XML_TRUE);
+    if (!failure_.empty()) fail(failure_, expected_);
+    if (status != XML_STATUS_OK)
+      fail(XML_ErrorString(XML_GetErrorCode(parser_.get())), "expected well-formed XML");
+    if (!is_annotation_) fail("no <annotation>", "expected a Pascal VOC annotation");
+    return std::move(result_);
+  }
+
+ private:
+  struct Free {
+    void operator()(XML_ParserStruct* parser) const { XML_ParserFree(parser); }
+  };
+
+  static VocParser& of(void* self) { return *static_cast<VocParser*>(self); }
+
+  [[noreturn]] void fail(const std::string& got, const std::string& expected) const {
+    throw DataError({.where = std::string(where_) + ": line " +
+                              std::to_string(XML_GetCurrentLineNumber(parser_.get())),
+                     .got = got,
+                     .expected = expected});
+  }
+
+  void stop(std::string got, std::string expected) noexcept {
+    if (failure_.empty()) {
+      failure_ = std::move(got);
+      expected_ = std::move(expected);
+    }
+    XML_StopParser(parser_.get(), XML_FALSE);
+  }
+
+  // Deep enough for what is read; deeper elements are only counted.
+  void on_start(const XML_Char* name) {
+    ++depth_;
+    if (depth_ <= kLevels) levels_[static_cast<std::size_t>(depth_ - 1)] = name;
+    text_.clear();
+    if (depth_ == 1) is_annotation_ = levels_[0] == "annotation";
+    if (is_at({"annotation", "object"})) object_ = {};
+  }
+
+  void on_text(std::string_view text) {
+    if (text_.size() + text.size() > kLongestText) return stop("a very long text", "expected less");
+    text_ += text;
+  }
+
+  void on_end() {
+    const std::string value(trim(text_));
+    text_.clear();
+    if (is_at({"annotation", "filename"})) result_.filename = value;
+    if (is_at({"annotation", "size", "width"})) result_.size.width = whole(value);
+    if (is_at({"annotation", "size", "height"})) result_.size.height = whole(value);
+    if (is_at({"annotation", "object", "name"})) object_.name = value;
+    if (is_at({"annotation", "object", "difficult"})) object_.difficult = value == "1";
+    if (is_at({"annotation", "object", "bndbox"})) object_.has_box = true;
+    if (is_at({"annotation", "object", "bndbox", "xmin"})) object_.xmin = number(value);
+    if (is_at({"annotation", "object", "bndbox", "ymin"})) object_.ymin = number(value);
+    if (is_at({"annotation", "object", "bndbox", "xmax"})) object_.xmax = number(value);
+    if (is_at({"annotation", "object", "bndbox", "ymax"})) object_.ymax = number(value);
+    if (is_at({"annotation", "object"})) {
+      if (object_.name.empty()) stop("an object without a name", "expected <name>");
+      if (!object_.has_box) stop("an object without a box", "expected <bndbox>");
+      result_.objects.push_back(std::move(object_));
+    }
+    --depth_;
+  }
+
+  bool is_at(std::initializer_list<std::string_view> path) const {
+    return std::ssize(path) == depth_ && std::equal(path.begin(), path.end(), levels_.begin());
+  }
+
+  double number(const std::string& text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+      stop("'" + text.substr(0, 40) + "'", "expected a number");
+    return value;
+  }
+  // A size that is no size counts as not given.
+  std::int64_t whole(const std::string& text) {
+    const double value = number(text);
+    return value >= 1 && value < 1e9 ? static_cast<std::int64_t>(value) : 0;
+  }
+
+  static constexpr std::ptrdiff_t kLevels = 4;
+  std::string_view where_;
+  std::unique_ptr<XML_ParserStruct, Free> parser_;
+  std::array<std::string, kLevels> levels_;
+  std::ptrdiff_t depth_ = 0;
+  std::string text_;
+  VocObject object_;
+  VocAnnotation result_;
+  bool is_annotation_ = false;
+  std::string failure_;
+  std::string expected_;
+};
+
+// Names of the annotations, without .xml, in order.
+std::vector<std::string> list_names(const fs::path& folder, const std::string& part) {
+  std::vector<std::string> names;
+  if (part.empty()) {
+    for (const auto& entry : fs::directory_iterator(folder / "Annotations"))
+      if (entry.path().extension() == ".xml") names.push_back(entry.path().stem());
+    std::ranges::sort(names);
+    return names;
+  }
+  const fs::path list = folder / "ImageSets" / "Main" / (part + ".txt");
+  const std::string text = read_file(list, 64_MiB);
+  for (std::string_view line : split(text, '\n')) {
+    // "name", or "name -1" in the lists of one class.
+    line = trim(line);
+    line = line.substr(0, line.find_first_of(" \t"));
+    if (!line.empty()) names.emplace_back(line);
+  }
+  return names;
+}
+
+// The picture of an annotation: by its own name where that is so, else as the annotation says.
+struct FoundPicture {
+  std::string relative;
+  Bytes size;
+};
+std::optional<FoundPicture> find_picture(const fs::path& folder, const std::string& stem,
+                                         const std::string& filename) {
+  std::vector<std::string> candidates;
+  if (!filename.empty()) candidates.push_back(fs::path(filename).filename());
+  for (const char* ending : {".jpg", ".jpeg", ".png", ".JPG", ".JPEG", ".PNG", ".bmp", ".webp"})
+    candidates.push_back(stem + ending);
+  for (const std::string& name : candidates) {
+    if (name.find('\0') != std::string::npos) continue;
+    struct stat status {};
+    const std::string relative = "JPEGImages/" + name;
+    if (::stat((folder / relative).c_str(), &status) == 0 && S_ISREG(status.st_mode))
+      return FoundPicture{.relative = relative, .size = Bytes{status.st_size}};
+  }
+  return std::nullopt;
+}
+
+// VOC counts pixels from 1 and includes the last: [1, width] is the whole picture. Corners that
+// coincide are a slip of the annotator's hand, not a pixel, and stay an empty box.
+Box to_box(const VocObject& object, Size size, std::int32_t label) {
+  const auto w = static_cast<double>(size.width);
+  const auto h = static_cast<double>(size.height);
+  const double first_x = object.xmin < object.xmax ? object.xmin - 1 : object.xmin;
+  const double first_y = object.ymin < object.ymax ? object.ymin - 1 : object.ymin;
+  return {.x0 = static_cast<float>(first_x / w),
+          .y0 = static_cast<float>(first_y / h),
+          .x1 = static_cast<float>(object.xmax / w),
+          .y1 = static_cast<float>(object.ymax / h),
+          .label = label,
+          .difficult = object.difficult};
+}
+
+Size probe_size(const fs::path& path) {
+  const std::string bytes = read_file(path, 1_GiB);
+  const ImageInfo info = probe_image(std::as_bytes(std::span(bytes)), path.string());
+  return {.height = info.stored_height, .width = info.stored_width};
+}
+
+}  // namespace
+
+VocAnnotation parse_voc(std::string_view xml, std::string_view where) {
+  return VocParser(where).parse(xml);
+}
+
+bool is_voc_folder(const fs::path& folder) {
+  std::error_code error;
+  return fs::is_directory(folder / "Annotations", error) &&
+         fs::is_directory(folder / "JPEGImages", error);
+}
+
+SourcePtr open_voc(const fs::path& folder, const SourceOptions& options) {
+  const auto source = std::make_shared<FileSource>("Pascal VOC", folder);
+  std::map<std::string, std::int32_t> seen;
+  for (const std::string& name : options.class_names)
+    seen.emplace(name, static_cast<std::int32_t>(seen.size()));
+  std::vector<Box> boxes;
+  for (const std::string& stem : list_names(folder, options.part)) {
+    const fs::path path = folder / "Annotations" / (stem + ".xml");
+    try {
+      const VocAnnotation annotation = parse_voc(read_file(path, 64_MiB), path.string());
+      const std::optional<FoundPicture> picture = find_picture(folder, stem, annotation.filename);
+      if (!picture)
+        throw DataError({.where = path.string(),
+                         .got = "no picture '" + annotation.filename + "' in JPEGImages",
+                         .expected = "expected the one it is about"});
+      Size size = annotation.size;
+      if (size.width == 0 || size.height == 0) size = probe_size(folder / picture->relative);
+      boxes.clear();
+      for (const VocObject& object : annotation.objects) {
+        auto known = seen.find(object.name);
+        if (known == seen.end()) {
+          if (!options.class_names.empty())
+            throw DataError({.where = path.string(),
+                             .got = "the training data has no class '" + object.name + "'",
+                             .expected = "expected one of its classes",
+                             .hint = did_you_mean(nearest(object.name, options.class_names))});
+          known = seen.emplace(object.name, static_cast<std::int32_t>(seen.size())).first;
+        }
+        boxes.push_back(to_box(object, size, known->second));
+      }
+      source->add(picture->relative, picture->size, boxes, annotation.size);
+    } catch (const DataError& error) {
+      source->add_defect(error.complaint());
+    }
+  }
+  if (source->size() == 0) {
+    if (!source->defects().empty()) throw DataError(source->defects().front());
+    throw DataError({.where = (folder / "Annotations").string(),
+                     .got = "no annotation",
+                     .expected = "expected an XML file for each picture"});
+  }
+  std::vector<std::string> names = options.class_names;
+  if (names.empty()) {
+    std::vector<std::int32_t> to(seen.size());
+    for (const auto& [name, provisional] : seen) {
+      to[static_cast<std::size_t>(provisional)] = static_cast<std::int32_t>(names.size());
+      names.push_back(name);
+    }
+    source->relabel(to);
+  }
+  std::error_code error;
+  if (options.part.empty() && fs::is_directory(folder / "ImageSets" / "Main", error))
+    source->add_note("all annotations are taken; ImageSets/Main has lists of parts");
+  source->finish(std::move(names));
+  return source;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,41 @@
+// Pascal VOC: an XML file per image with its boxes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/source.h"
+#include "data/source_options.h"
+
+namespace plimsoll {
+
+struct VocObject {
+  std::string name;
+  double xmin = 0, ymin = 0, xmax = 0, ymax = 0;  // pixels, the first is 1, both ends included
+  bool difficult = false;
+  bool has_box = false;
+};
+
+struct VocAnnotation {
+  std::string filename;
+  Size size;  // zeros where it is not given
+  std::vector<VocObject> objects;
+};
+
+// Reads <annotation>; unknown elements are passed over. Boxes of <part>s are not objects. DataError
+// with the line on XML that is not well formed, a corner that is no number, an object without a
+// name or without a box. `where` names the file.
+VocAnnotation parse_voc(std::string_view xml, std::string_view where);
+
+// Whether a folder is laid out so: Annotations and JPEGImages.
+bool is_voc_folder(const std::filesystem::path& folder);
+
+// All of Annotations/*.xml, or those that ImageSets/Main/<part>.txt names. Classes are the names of
+// the objects, in order. Corners become fractions by the annotation's size, or the picture's where
+// that is missing. Annotations that cannot be read or whose picture is missing become defects.
+SourcePtr open_voc(const std::filesystem::path& folder, const SourceOptions& options);
+
+}  // namespace plimsoll

@@ -1,0 +1,24 @@
+// What becomes of a forward value that backward needs.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace plimsoll {
+
+enum class Fate : std::uint8_t {
+  keep,       // stays where it is until its last use
+  redo_once,  // forgotten after forward, made again before its first use in backward, then kept
+  redo_each,  // forgotten after forward and after every use in backward
+  half,       // kept in 16 bits, unpacked for every use in backward; lossy
+  spill,      // written to a file after forward, read back before its first use in backward
+};
+
+inline constexpr std::string_view kFateNames[] = {"keep", "redo_once", "redo_each", "half",
+                                                  "spill"};
+
+// One per value of a graph; only those of roots that forward makes mean something.
+using Fates = std::vector<Fate>;
+
+}  // namespace plimsoll

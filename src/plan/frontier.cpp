@@ -1,0 +1,116 @@
+#include "plan/frontier.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "plan/place.h"
+#include "plan/schedule.h"
+#include "plan/search.h"
+#include "plan/seeds.h"
+
+namespace plimsoll {
+namespace {
+
+// The smallest plan that can be found, by nominal prices alone.
+Fates find_floor(const Problem& problem, const Means& means, const std::vector<Fates>& seeds) {
+  Archive archive;
+  Search search(problem, means, Price::nominal, archive);
+  std::vector<std::pair<std::int64_t, std::size_t>> by_peak;
+  for (std::size_t i = 0; i < seeds.size(); ++i)
+    by_peak.emplace_back(search.score(seeds[i]).peak, i);
+  std::sort(by_peak.begin(), by_peak.end());
+  std::int64_t lowest = 0;
+  Fates best;
+  for (std::size_t i = 0; i < std::min<std::size_t>(4, by_peak.size()); ++i) {
+    Fates fates = seeds[by_peak[i].second];
+    for (double share : {0.97, 0.94, 0.9, 0.85, 0.8, 0.7})
+      search.repair(fates,
+                    static_cast<std::int64_t>(share * static_cast<double>(by_peak[i].first)));
+    search.sink(fates, 2000);
+    const std::int64_t peak = search.score(fates).peak;
+    if (!best.empty() && peak >= lowest) continue;
+    lowest = peak;
+    best = fates;
+  }
+  return best;
+}
+
+std::int64_t placed_bytes(Scheduler& scheduler, const Fates& fates) {
+  expect(scheduler.run(fates), "a plan that was scheduled before");
+  return place(scheduler.blocks()).top;
+}
+
+}  // namespace
+
+const PlanPoint* Frontier::best_within(std::int64_t bytes) const {
+  for (const PlanPoint& point : points)
+    if (point.bytes <= bytes) return &point;
+  return nullptr;
+}
+
+Frontier find_frontier(const Problem& problem, const Means& means) {
+  const Fates keep = problem.all(Fate::keep);
+  std::vector<Fates> seeds = segment_seeds(problem);
+  seeds.push_back(problem.cheap());
+  if (means.half) seeds.push_back(problem.all(Fate::half));
+  if (means.spill) seeds.push_back(problem.all(Fate::spill));
+  const Fates floor = find_floor(problem, means, seeds);
+
+  Archive archive;
+  Search search(problem, means, Price::known, archive);
+  const std::int64_t top = search.score(keep).peak;
+  const std::int64_t bottom = search.score(floor).peak;
+  for (const Fates& seed : seeds) search.score(seed);
+  // Down from keeping everything, each target from the plan before it.
+  constexpr int kTargets = 32;
+  std::vector<std::int64_t> targets;
+  for (int i = 1; i <= kTargets; ++i)
+    targets.push_back(static_cast<std::int64_t>(
+        static_cast<double>(top) *
+        std::pow(static_cast<double>(bottom) / static_cast<double>(top), i / double{kTargets})));
+  Fates fates = keep;
+  for (std::int64_t target : targets)
+    if (!search.repair(fates, target)) break;
+  // Up again from the floor, with whatever is best so far as a start. Tries are fewer where one
+  // takes longer.
+  const int tries = std::min(1200, static_cast<int>(1'000'000 / (problem.nodes().size() + 1)));
+  for (auto target = targets.rbegin(); target != targets.rend(); ++target) {
+    const Archive::Entry* start = archive.best_within(*target);
+    if (start == nullptr) continue;
+    fates = start->fates;
+    search.promote(fates, *target, tries);
+  }
+
+  Frontier frontier;
+  Scheduler scheduler(problem);
+  const std::int64_t least = placed_bytes(scheduler, floor);
+  std::int64_t previous = 0;
+  for (const Archive::Entry& entry : archive.pareto()) {
+    // Points closer than this are not worth their placement.
+    if (previous > 0 && entry.score.peak > previous - previous / 80) continue;
+    previous = entry.score.peak;
+    PlanPoint point{.bytes = placed_bytes(scheduler, entry.fates),
+                    .extra_seconds = entry.score.seconds,
+                    .fates = entry.fates};
+    if (point.bytes > least) frontier.points.push_back(std::move(point));
+  }
+  expect(scheduler.run(floor), "the floor can be scheduled");
+  frontier.points.push_back(
+      {.bytes = least, .extra_seconds = scheduler.schedule().extra_seconds, .fates = floor});
+  // Placement may have changed the order: a point stays if every smaller one is slower.
+  std::stable_sort(frontier.points.begin(), frontier.points.end(),
+                   [](const PlanPoint& a, const PlanPoint& b) { return a.bytes > b.bytes; });
+  std::vector<PlanPoint> useful;
+  double fastest = std::numeric_limits<double>::infinity();
+  for (auto point = frontier.points.rbegin(); point != frontier.points.rend(); ++point) {
+    if (point->extra_seconds >= fastest) continue;
+    fastest = point->extra_seconds;
+    useful.push_back(std::move(*point));
+  }
+  std::reverse(useful.begin(), useful.end());
+  frontier.points = std::move(useful);
+  return frontier;
+}
+
+}  // namespace plimsoll

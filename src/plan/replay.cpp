@@ -1,0 +1,470 @@
+#include "plan/replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/random.h"
+
+namespace plimsoll {
+namespace {
+
+struct Fault {
+  std::string what;
+};
+
+// Content is named by how it was made; two runs of a node on equal contents make equal content.
+using Content = std::uint64_t;
+constexpr Content kUndefined = 0;
+
+Content mix(Content a, Content b) {
+  return splitmix64(a ^ (b * 0x9E3779B97F4A7C15ULL + 0x7F4A7C15));
+}
+
+// A range of bytes.
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t bytes = 0;
+  std::int64_t end() const { return begin + bytes; }
+  bool overlaps(const Range& other) const { return begin < other.end() && other.begin < end(); }
+};
+
+// Which byte of which content lies where.
+class Memory {
+ public:
+  explicit Memory(std::int64_t bytes) : bytes_(bytes) {
+    pieces_[0] = {.end = bytes, .content = kUndefined, .shift = 0};
+  }
+
+  void check_inside(const Range& range, const char* what) const {
+    if (range.begin < 0 || range.bytes < 0 || range.bytes > bytes_ ||
+        range.begin > bytes_ - range.bytes)
+      throw Fault{fmt::format("{} at {} of {} bytes is outside the {} that there are", what,
+                              range.begin, range.bytes, bytes_)};
+  }
+  // Bytes [from, from + range.bytes) of `content` now lie in `range`.
+  void write(const Range& range, Content content, std::int64_t from) {
+    if (range.bytes == 0) return;
+    split(range.begin);
+    split(range.end());
+    const auto first = pieces_.find(range.begin);
+    pieces_.erase(first, pieces_.lower_bound(range.end()));
+    pieces_[range.begin] = {.end = range.end(), .content = content, .shift = range.begin - from};
+  }
+  bool holds(const Range& range, Content content, std::int64_t from) const {
+    if (range.bytes == 0) return true;
+    auto piece = std::prev(pieces_.upper_bound(range.begin));
+    for (; piece != pieces_.end() && piece->first < range.end(); ++piece)
+      if (piece->second.content != content || piece->second.shift != range.begin - from)
+        return false;
+    return true;
+  }
+
+ private:
+  struct Piece {
+    std::int64_t end;
+    Content content;
+    std::int64_t shift;
+  };
+  void split(std::int64_t at) {
+    if (at >= bytes_) return;
+    auto piece = std::prev(pieces_.upper_bound(at));
+    if (piece->first == at) return;
+    const Piece tail = piece->second;
+    piece->second.end = at;
+    pieces_[at] = tail;
+  }
+  std::map<std::int64_t, Piece> pieces_;
+  std::int64_t bytes_;
+};
+
+// Channels of a value that are channels of another one, which a node or nobody made.
+struct Part {
+  ValueId maker_value;
+  std::int64_t first_channel = 0;
+  std::int64_t channels = 0;
+};
+
+class Replay {
+ public:
+  Replay(const Graph& graph, const Tape& tape, const ReplayRules& rules)
+      : graph_(graph),
+        tape_(tape),
+        rules_(rules),
+        arena_(tape.arena_bytes),
+        file_(tape.spill_bytes),
+        content_(graph.values().size(), kUndefined),
+        runs_(graph.nodes().size(), 0) {}
+
+  void run() {
+    check_form();
+    find_parts();
+    fill();
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < tape_.instructions.size(); ++i) {
+      at_ = i;
+      end_transfers(i);
+      execute(tape_.instructions[i]);
+      end_transfers(i + 1);
+      for (; next < tape_.transfers.size() &&
+             tape_.transfers[next].begin <= static_cast<std::int64_t>(i) + 1;
+           ++next)
+        begin_transfer(next);
+    }
+    end_transfers(tape_.instructions.size());
+    check_end(next);
+  }
+
+ private:
+  template <class... Words>
+  [[noreturn]] void fail(fmt::format_string<Words...> text, Words&&... words) const {
+    throw Fault{fmt::format("instruction {}: ", at_) +
+                fmt::format(text, std::forward<Words>(words)...)};
+  }
+  const std::string& name(ValueId id) const { return graph_.value(id).name; }
+  bool is_known(ValueId id) const { return id && id.at() < graph_.values().size(); }
+
+  // Sizes that must fit before anything is looked up.
+  void check_form() const {
+    if (tape_.arena_bytes < rules_.resident_bytes)
+      throw Fault{fmt::format("an arena of {} bytes, smaller than the {} of weights and state",
+                              tape_.arena_bytes, rules_.resident_bytes)};
+    if (tape_.spill_bytes < 0) throw Fault{"a spill file of less than nothing"};
+    for (std::size_t i = 0; i < tape_.instructions.size(); ++i) {
+      const Instruction& instruction = tape_.instructions[i];
+      bool good = false;
+      if (instruction.kind == StepKind::run && instruction.node &&
+          instruction.node.at() < graph_.nodes().size()) {
+        const Node& node = graph_.node(instruction.node);
+        good = instruction.in.size() == node.in.size() && instruction.out.size() == node.out.size();
+      } else if (instruction.kind != StepKind::run) {
+        good = is_known(instruction.value) && instruction.in.size() == 1 &&
+               instruction.out.size() == 1 && !graph_.value(instruction.value).home;
+      }
+      if (!good) throw Fault{fmt::format("instruction {}: not one of this graph", i)};
+    }
+    for (const auto* list : {&tape_.inputs, &tape_.results})
+      for (const Placed& placed : *list)
+        if (!is_known(placed.value)) throw Fault{"an input or result that the graph does not have"};
+    std::int32_t begin = 0;
+    for (const Transfer& transfer : tape_.transfers) {
+      if (!is_known(transfer.value) || graph_.value(transfer.value).home ||
+          transfer.bytes < graph_.spec(transfer.value).bytes() || transfer.begin < begin ||
+          transfer.end < transfer.begin)
+        throw Fault{"a transfer that is not one of this graph, or out of order"};
+      begin = transfer.begin;
+    }
+  }
+
+  // A concat or split that never runs only names what lies elsewhere.
+  void find_parts() {
+    std::vector<bool> runs(graph_.nodes().size(), false);
+    for (const Instruction& instruction : tape_.instructions)
+      if (instruction.kind == StepKind::run) runs[instruction.node.at()] = true;
+    parts_.resize(graph_.values().size());
+    for (std::size_t v = 0; v < parts_.size(); ++v) {
+      const Spec& spec = graph_.values()[v].spec;
+      const bool is_image = spec.layout == Layout::blocked;
+      parts_[v] = {{ValueId{static_cast<std::int32_t>(v)}, 0, is_image ? spec.shape[1] : 0}};
+    }
+    for (std::size_t n = 0; n < runs.size(); ++n) {
+      const Node& node = graph_.nodes()[n];
+      if (runs[n]) continue;
+      if (node.op->view == ViewKind::concat) {
+        std::vector<Part> parts;
+        for (ValueId in : node.in)
+          parts.insert(parts.end(), parts_[in.at()].begin(), parts_[in.at()].end());
+        parts_[node.out[0].at()] = std::move(parts);
+      } else if (node.op->view == ViewKind::split) {
+        std::int64_t first = 0;
+        for (ValueId out : node.out) {
+          const std::int64_t channels = graph_.spec(out).shape[1];
+          parts_[out.at()] = cut(parts_[node.in[0].at()], first, channels);
+          first += channels;
+        }
+      } else {
+        throw Fault{fmt::format("{} '{}' never runs", node.op->name, node.name)};
+      }
+    }
+  }
+  static std::vector<Part> cut(const std::vector<Part>& parts, std::int64_t first,
+                               std::int64_t channels) {
+    std::vector<Part> result;
+    std::int64_t position = 0;
+    for (const Part& part : parts) {
+      const std::int64_t from = std::max(first, position);
+      const std::int64_t to = std::min(first + channels, position + part.channels);
+      if (from < to)
+        result.push_back({part.maker_value, part.first_channel + from - position, to - from});
+      position += part.channels;
+    }
+    return result;
+  }
+
+  // body(range of the arena, value whose content lies there, first byte of it) for every piece of
+  // `id` stored at `offset`.
+  template <class Body>
+  void for_pieces(ValueId id, std::int64_t offset, Body body) const {
+    const Spec& spec = graph_.spec(id);
+    if (spec.layout != Layout::blocked) return body(Range{offset, spec.bytes()}, id, 0);
+    ValueId outer = id;
+    while (graph_.value(outer).home) outer = graph_.value(outer).home->parent;
+    const std::int64_t images = spec.shape[0];
+    const std::int64_t stride = graph_.spec(outer).bytes() / images;
+    const std::vector<Part>& parts = parts_[id.at()];
+    if (parts.size() == 1 && parts[0].maker_value == id && stride * images == spec.bytes())
+      return body(Range{offset, spec.bytes()}, id, 0);
+    const std::int64_t pixel_bytes = spec.shape[2] * spec.shape[3] * size_of(spec.dtype);
+    for (std::int64_t n = 0; n < images; ++n) {
+      std::int64_t position = offset + n * stride;
+      for (const Part& part : parts) {
+        const std::int64_t bytes = round_up(part.channels, kLanes) * pixel_bytes;
+        const std::int64_t from =
+            n * (graph_.spec(part.maker_value).bytes() / images) + part.first_channel * pixel_bytes;
+        body(Range{position, bytes}, part.maker_value, from);
+        position += bytes;
+      }
+    }
+  }
+  void read(ValueId id, std::int64_t offset, const char* what) const {
+    for_pieces(id, offset, [&](const Range& range, ValueId maker, std::int64_t from) {
+      arena_.check_inside(range, what);
+      if (content_[maker.at()] == kUndefined) fail("{} '{}' was never made", what, name(maker));
+      if (!arena_.holds(range, content_[maker.at()], from))
+        fail("{} '{}' does not lie at {}", what, name(id), offset);
+    });
+  }
+  void write(ValueId id, std::int64_t offset) {
+    for_pieces(id, offset, [&](const Range& range, ValueId maker, std::int64_t from) {
+      arena_.check_inside(range, "an output");
+      arena_.write(range, content_[maker.at()], from);
+    });
+  }
+  Content content_of(ValueId id) const {
+    Content content = 1;
+    for (const Part& part : parts_[id.at()])
+      content = mix(mix(content, content_[part.maker_value.at()]),
+                    static_cast<Content>(part.first_channel));
+    return content;
+  }
+
+  void fill() {
+    for (std::size_t v = 0; v < content_.size(); ++v) {
+      const ValueId id{static_cast<std::int32_t>(v)};
+      const Value& value = graph_.value(id);
+      if (!is_resident(value.role)) continue;
+      content_[v] = mix(2, v);
+      const Range range{rules_.resident_offset[v], value.spec.bytes()};
+      arena_.check_inside(range, "a resident");
+      arena_.write(range, content_[v], 0);
+    }
+    for (const Placed& placed : tape_.inputs) {
+      if (graph_.value(placed.value).role != Role::input)
+        throw Fault{fmt::format("'{}' is not an input", name(placed.value))};
+      content_[placed.value.at()] = mix(3, placed.value.at());
+      if (placed.offset < rules_.resident_bytes)
+        throw Fault{fmt::format("input '{}' lies over weights or state", name(placed.value))};
+      write(placed.value, placed.offset);
+    }
+  }
+
+  // All bytes that an operand may touch, as one range per image.
+  std::vector<Range> extent(ValueId id, std::int64_t offset) const {
+    std::vector<Range> ranges;
+    for_pieces(id, offset, [&](const Range& range, ValueId, std::int64_t) {
+      if (!ranges.empty() && ranges.back().end() == range.begin)
+        ranges.back().bytes += range.bytes;
+      else
+        ranges.push_back(range);
+    });
+    return ranges;
+  }
+  static bool overlap(const std::vector<Range>& a, const std::vector<Range>& b) {
+    return std::any_of(a.begin(), a.end(), [&](const Range& x) {
+      return std::any_of(b.begin(), b.end(), [&](const Range& y) { return x.overlaps(y); });
+    });
+  }
+
+  void check_overlaps(const Instruction& instruction, const Node& node) const {
+    const std::vector<Range> scratch{{instruction.scratch, rules_.scratch[instruction.node.at()]}};
+    arena_.check_inside(scratch[0], "scratch");
+    if (scratch[0].bytes > 0 && scratch[0].begin < rules_.resident_bytes)
+      fail("scratch of '{}' lies over weights or state", node.name);
+    std::vector<std::vector<Range>> in;
+    std::vector<std::vector<Range>> out;
+    for (std::size_t i = 0; i < node.in.size(); ++i)
+      in.push_back(extent(node.in[i], instruction.in[i]));
+    for (std::size_t o = 0; o < node.out.size(); ++o)
+      out.push_back(extent(node.out[o], instruction.out[o]));
+    for (const auto& operand : in)
+      if (overlap(operand, scratch)) fail("scratch of '{}' lies over an input", node.name);
+    for (std::size_t o = 0; o < out.size(); ++o) {
+      if (overlap(out[o], scratch)) fail("scratch of '{}' lies over an output", node.name);
+      for (std::size_t other = 0; other < o; ++other)
+        if (overlap(out[o], out[other])) fail("outputs of '{}' overlap", node.name);
+      bool updates = false;
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        const auto rule =
+            std::find_if(node.op->in_place.begin(), node.op->in_place.end(), [&](const InPlace& r) {
+              return static_cast<std::size_t>(r.out) == o && static_cast<std::size_t>(r.over) == i;
+            });
+        const bool permitted = rule != node.op->in_place.end();
+        const bool same = instruction.in[i] == instruction.out[o] && in[i].size() == 1 &&
+                          out[o].size() == 1 && in[i][0].bytes == out[o][0].bytes;
+        if (permitted && rule->required) {
+          updates = true;
+          if (!same) fail("'{}' must be written over '{}'", name(node.out[o]), name(node.in[i]));
+        }
+        // One tensor given twice is read twice: then no output may lie over it.
+        const auto twice =
+            std::count(instruction.in.begin(), instruction.in.end(), instruction.in[i]);
+        if (overlap(in[i], out[o]) && !(permitted && same && twice == 1))
+          fail("output '{}' lies over input '{}'", name(node.out[o]), name(node.in[i]));
+      }
+      if (!updates)
+        for (const Range& range : out[o])
+          if (range.begin < rules_.resident_bytes)
+            fail("'{}' lies over weights or state", name(node.out[o]));
+    }
+  }
+
+  void execute(const Instruction& instruction) {
+    if (instruction.kind != StepKind::run) return convert(instruction);
+    const Node& node = graph_.node(instruction.node);
+    const std::size_t n = instruction.node.at();
+    if (instruction.again != (runs_[n] > 0))
+      fail("'{}' {}", node.name, runs_[n] > 0 ? "runs twice" : "runs again before it ran");
+    ++runs_[n];
+    Content made = mix(4, n);
+    for (std::size_t i = 0; i < node.in.size(); ++i) {
+      read(node.in[i], instruction.in[i], "input");
+      made = mix(made, content_of(node.in[i]));
+    }
+    check_overlaps(instruction, node);
+    arena_.write({instruction.scratch, rules_.scratch[n]}, kUndefined, 0);
+    for (std::size_t o = 0; o < node.out.size(); ++o) {
+      Content& content = content_[node.out[o].at()];
+      const Content now = mix(made, o + 1);
+      if (instruction.again && content != now)
+        fail("'{}' is made again of other values than before", name(node.out[o]));
+      content = now;
+      write(node.out[o], instruction.out[o]);
+    }
+  }
+
+  // The 16-bit form stands for its value: lossy, but the same for everybody who reads it.
+  void convert(const Instruction& instruction) {
+    const ValueId id = instruction.value;
+    const Spec& spec = graph_.spec(id);
+    const std::int64_t planes = spec.layout == Layout::blocked && spec.dtype == DType::f32
+                                    ? spec.shape[0] * round_up(spec.shape[1], kLanes) / kLanes
+                                    : 0;
+    if (planes == 0) fail("'{}' has no 16-bit form", name(id));
+    const std::int64_t packed_bytes = planes * kLanes * 4 + spec.bytes() / 2;
+    const bool packs = instruction.kind == StepKind::pack;
+    const Range packed{packs ? instruction.out[0] : instruction.in[0], packed_bytes};
+    const std::int64_t offset = packs ? instruction.in[0] : instruction.out[0];
+    arena_.check_inside(packed, "a 16-bit form");
+    if (packed.begin < rules_.resident_bytes || offset < rules_.resident_bytes)
+      fail("'{}' lies over weights or state", name(id));
+    if (overlap(extent(id, offset), {packed})) fail("'{}' overlaps its 16-bit form", name(id));
+    if (packs) {
+      read(id, offset, "input");
+      arena_.write(packed, mix(5, content_of(id)), 0);
+    } else {
+      if (!arena_.holds(packed, mix(5, content_of(id)), 0))
+        fail("the 16-bit form of '{}' does not lie at {}", name(id), packed.begin);
+      write(id, offset);
+    }
+  }
+
+  void begin_transfer(std::size_t index) {
+    const Transfer& transfer = tape_.transfers[index];
+    const Range there{transfer.offset, transfer.bytes};
+    const Range file{transfer.file_offset, transfer.bytes};
+    arena_.check_inside(there, "a transfer");
+    file_.check_inside(file, "a transfer's place in the file");
+    if (there.begin < rules_.resident_bytes) fail("a transfer lies over weights or state");
+    if (transfer.store) {
+      read(transfer.value, transfer.offset, "spilled value");
+    } else {
+      if (!file_.holds(file, mix(6, content_of(transfer.value)), 0))
+        fail("'{}' is not in the spill file", name(transfer.value));
+      arena_.write(there, mix(7, index), 0);
+    }
+    under_way_.push_back(index);
+  }
+  void end_transfers(std::size_t instruction) {
+    std::erase_if(under_way_, [&](std::size_t index) {
+      const Transfer& transfer = tape_.transfers[index];
+      if (static_cast<std::size_t>(transfer.end) > instruction &&
+          instruction < tape_.instructions.size())
+        return false;
+      const Range there{transfer.offset, transfer.bytes};
+      if (transfer.store) {
+        read(transfer.value, transfer.offset, "spilled value");
+        file_.write({transfer.file_offset, transfer.bytes}, mix(6, content_of(transfer.value)), 0);
+      } else {
+        if (!arena_.holds(there, mix(7, index), 0))
+          fail("'{}' is disturbed while it is read back", name(transfer.value));
+        write(transfer.value, transfer.offset);
+      }
+      return true;
+    });
+  }
+
+  void check_end(std::size_t transfers_begun) const {
+    if (transfers_begun != tape_.transfers.size()) throw Fault{"a transfer never begins"};
+    std::vector<bool> updated(graph_.values().size(), false);
+    for (std::size_t n = 0; n < runs_.size(); ++n)
+      for (const InPlace& rule : graph_.nodes()[n].op->in_place) {
+        if (!rule.required) continue;
+        const Node& node = graph_.nodes()[n];
+        if (static_cast<std::size_t>(rule.out) >= node.out.size()) continue;
+        const ValueId over = node.in[static_cast<std::size_t>(rule.over)];
+        if (runs_[n] != 1)
+          throw Fault{fmt::format("update '{}' runs {} times", node.name, runs_[n])};
+        updated[over.at()] = true;
+        read(node.out[static_cast<std::size_t>(rule.out)], rules_.resident_offset[over.at()],
+             "updated");
+      }
+    for (std::size_t v = 0; v < updated.size(); ++v)
+      if (is_resident(graph_.values()[v].role) && !updated[v])
+        read(ValueId{static_cast<std::int32_t>(v)}, rules_.resident_offset[v], "resident");
+    for (ValueId result : rules_.results) {
+      const auto placed =
+          std::find_if(tape_.results.begin(), tape_.results.end(),
+                       [&](const Placed& candidate) { return candidate.value == result; });
+      if (placed == tape_.results.end())
+        throw Fault{fmt::format("result '{}' is not among the tape's", name(result))};
+      read(result, placed->offset, "result");
+    }
+  }
+
+  const Graph& graph_;
+  const Tape& tape_;
+  const ReplayRules& rules_;
+  Memory arena_;
+  Memory file_;
+  std::vector<Content> content_;  // per value: what it holds once made
+  std::vector<std::vector<Part>> parts_;
+  std::vector<int> runs_;
+  std::vector<std::size_t> under_way_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::string> find_fault(const Graph& graph, const Tape& tape,
+                                      const ReplayRules& rules) {
+  try {
+    if (tape.arena_bytes < 0 || tape.spill_bytes < 0) throw Fault{"an arena of less than nothing"};
+    Replay(graph, tape, rules).run();
+    return std::nullopt;
+  } catch (const Fault& fault) {
+    return fault.what;
+  }
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,38 @@
+// A session planned into a budget.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "base/bytes.h"
+#include "exec/session.h"
+#include "train/ledger.h"
+
+namespace plimsoll {
+
+struct BudgetRequest {
+  std::int64_t bytes = kUnlimited.count;  // of the whole process
+  Means means;
+  Surroundings around;
+  std::filesystem::path cache;  // where frontiers are kept; empty: nowhere
+};
+
+// The frontier of a run in bytes of the whole process.
+struct RunPlan {
+  bool fits = false;  // otherwise everything below describes the floor
+  std::int64_t total_bytes = 0;
+  std::int64_t floor_bytes = 0;      // the smallest budget that fits
+  std::int64_t unlimited_bytes = 0;  // of the fastest plan
+  double step_seconds = 0;           // of the fastest plan, predicted
+  double slowdown_percent = 0;       // against it, predicted
+  Frontier frontier;
+  std::size_t point = 0;  // index of the chosen one
+  Ledger ledger;
+
+  const Fates& fates() const { return frontier.points[point].fates; }
+};
+
+// Plans `session`: the fastest plan within the budget, or the floor when none fits. Deterministic.
+RunPlan plan_within(Session& session, const BudgetRequest& request);
+
+}  // namespace plimsoll

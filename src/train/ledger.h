@@ -1,0 +1,38 @@
+// What a run holds, line by line: predicted before it starts, measured after.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "exec/session.h"
+
+namespace plimsoll {
+
+struct LedgerLine {
+  std::string line;
+  std::int64_t bytes = 0;
+  bool operator==(const LedgerLine&) const = default;
+};
+
+// Adds up to the high-water mark of the process: resident memory and its page tables.
+struct Ledger {
+  std::vector<LedgerLine> lines;
+  std::int64_t total() const;
+};
+
+// What a run needs beside the arena.
+struct Surroundings {
+  std::int64_t input_bytes = 0;  // data set, queues and decoders
+  int threads = 1;
+};
+
+// Bytes of the process for an arena of that size.
+std::int64_t process_bytes(const Session& session, const Surroundings& around,
+                           std::int64_t arena_bytes);
+
+// The lines of a planned session whose training tape follows `fates`. Its total is process_bytes()
+// of the session's arena.
+Ledger make_ledger(const Session& session, const Surroundings& around, const Fates& fates);
+
+}  // namespace plimsoll

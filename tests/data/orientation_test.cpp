@@ -1,0 +1,69 @@
+#include "data/orientation.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/golden_images.h"
+
+namespace plimsoll {
+namespace {
+
+using tests::as_bytes;
+
+// A TIFF header and one entry, in either byte order.
+std::string exif(bool little, std::uint16_t value, std::uint16_t tag = 0x0112,
+                 std::uint16_t type = 3) {
+  std::string bytes = little ? "II" : "MM";
+  const auto put = [&](std::uint32_t number, int size) {
+    for (int i = 0; i < size; ++i)
+      bytes += static_cast<char>(number >> 8 * (little ? i : size - 1 - i));
+  };
+  put(42, 2), put(8, 4), put(1, 2), put(tag, 2), put(type, 2), put(1, 4), put(value, 2), put(0, 2);
+  return bytes;
+}
+
+TEST(Orientation, IsReadInBothByteOrders) {
+  for (std::uint16_t value = 1; value <= 8; ++value)
+    for (const bool little : {false, true})
+      EXPECT_EQ(exif_orientation(as_bytes(exif(little, value))), value);
+}
+
+TEST(Orientation, IsOneWhereTheBlockSaysNothingOrIsBroken) {
+  EXPECT_EQ(exif_orientation({}), 1);
+  EXPECT_EQ(exif_orientation(as_bytes(exif(true, 0))), 1);
+  EXPECT_EQ(exif_orientation(as_bytes(exif(true, 9))), 1);
+  EXPECT_EQ(exif_orientation(as_bytes(exif(true, 6, 0x0111))), 1);
+  EXPECT_EQ(exif_orientation(as_bytes(exif(true, 6, 0x0112, 2))), 1);
+  const std::string whole = exif(false, 6);
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_EQ(exif_orientation(as_bytes(whole).first(size)), 1);
+}
+
+TEST(Orientation, TurnsRectanglesAsItTurnsPixels) {
+  Picture stored_picture;
+  stored_picture.reshape(5, 7, 1);
+  for (std::size_t i = 0; i < stored_picture.pixels.size(); ++i)
+    stored_picture.pixels[i] = static_cast<std::uint8_t>(i);
+  const Size size = stored_picture.size();
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    Picture turned;
+    turn_upright(stored_picture, orientation, turned);
+    EXPECT_EQ(turned.size(), upright(size, orientation));
+    for (std::int64_t y = 0; y < size.height; ++y)
+      for (std::int64_t x = 0; x < size.width; ++x) {
+        const Rect there = upright(Rect{x, y, 1, 1}, orientation, size);
+        EXPECT_EQ(turned.row(there.y)[there.x], stored_picture.row(y)[x]);
+        EXPECT_EQ(stored(there, orientation, size), (Rect{x, y, 1, 1}));
+        const Point middle = upright(
+            Point{static_cast<double>(x) + 0.5, static_cast<double>(y) + 0.5}, orientation, size);
+        EXPECT_EQ(middle.x, static_cast<double>(there.x) + 0.5);
+        EXPECT_EQ(middle.y, static_cast<double>(there.y) + 0.5);
+      }
+    const Rect whole = upright(Rect{0, 0, size.width, size.height}, orientation, size);
+    EXPECT_EQ(whole, (Rect{0, 0, turned.width, turned.height}));
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll

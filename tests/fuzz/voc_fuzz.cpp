@@ -1,0 +1,15 @@
+// Any text read as a Pascal VOC annotation: a DataError or objects with names.
+#include "data/voc.h"
+
+#include "base/error.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    const plimsoll::VocAnnotation annotation =
+        plimsoll::parse_voc({reinterpret_cast<const char*>(data), size}, "fuzz");
+    for (const plimsoll::VocObject& object : annotation.objects)
+      plimsoll::expect(!object.name.empty() && object.has_box, "an object has name and box");
+  } catch (const plimsoll::DataError&) {
+  }
+  return 0;
+}

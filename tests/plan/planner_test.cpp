@@ -1,0 +1,123 @@
+// Plans of real networks at every budget: they exist or are refused, they are checked, and more
+// memory never plans slower.
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "ops/table.h"
+#include "plan/plan.h"
+#include "train/budget.h"
+#include "train/trainer.h"
+#include "zoo/zoo.h"
+
+namespace plimsoll {
+namespace {
+
+Trainer make_trainer(std::string_view name, std::int64_t batch, std::int64_t accumulate = 1) {
+  const zoo::Network& network = zoo::find_network(name);
+  return Trainer(op_table(),
+                 [&](nn::Builder& net) { return network.build(net, {.classes = network.classes}); },
+                 {.input = {.batch = batch, .channels = network.channels, .image = network.image},
+                  .train_batches = {batch},
+                  .accumulate = accumulate,
+                  .evaluate_batches = {batch},
+                  .loss = {},
+                  .optimizer = {}});
+}
+
+class Planner : public testing::TestWithParam<const char*> {
+ protected:
+  Trainer trainer_ = make_trainer(GetParam(), 16);
+  const Problem problem_ = trainer_.session().problem(0);
+};
+
+// Session::plan aborts when the checker finds a fault, so planning is checking.
+TEST_P(Planner, ReachesEveryBudgetFromTheFloorUpAndNeverSlowerWithMore) {
+  for (const Means means : {Means{}, Means{.half = true}, Means{.spill = true}}) {
+    const auto plan_with = [&](std::int64_t bytes) {
+      return plan_within(trainer_.session(),
+                         {.bytes = bytes, .means = means, .cache = testing::TempDir()});
+    };
+    const RunPlan floor = plan_with(1);
+    EXPECT_FALSE(floor.fits);
+    EXPECT_EQ(floor.total_bytes, floor.floor_bytes);
+    double slowest = 1e9;
+    for (int i = 0; i <= 12; ++i) {
+      const std::int64_t budget =
+          floor.floor_bytes + (floor.unlimited_bytes - floor.floor_bytes) * i / 12;
+      const RunPlan plan = plan_with(budget);
+      EXPECT_TRUE(plan.fits);
+      EXPECT_LE(plan.total_bytes, budget);
+      EXPECT_EQ(plan.ledger.total(), plan.total_bytes);
+      EXPECT_LE(plan.slowdown_percent, slowest);
+      slowest = plan.slowdown_percent;
+    }
+    EXPECT_EQ(slowest, 0);
+    EXPECT_FALSE(plan_with(floor.floor_bytes - 1).fits);
+  }
+}
+
+TEST_P(Planner, FindsTheSameFrontierTwiceAndReadsItBackFromItsText) {
+  const Frontier first = find_frontier(problem_, {});
+  const Frontier second = find_frontier(problem_, {});
+  EXPECT_EQ(first.points, second.points);
+  const std::uint64_t key = frontier_key(problem_, {});
+  std::string text = frontier_text(first, key, problem_);
+  const auto read = parse_frontier(text, key, problem_);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->points, first.points);
+  EXPECT_FALSE(parse_frontier(text, key + 1, problem_));
+  text[text.size() / 2] ^= 1;
+  EXPECT_FALSE(parse_frontier(text, key, problem_));
+}
+
+TEST_P(Planner, RecomputesInPlaceOfKeepingAndSavesMemory) {
+  const Frontier frontier = find_frontier(problem_, {});
+  EXPECT_LT(3 * frontier.floor(), 2 * frontier.unlimited());
+  EXPECT_EQ(frontier.points.front().extra_seconds, 0);
+  EXPECT_GT(frontier.points.back().extra_seconds, 0);
+}
+
+TEST_P(Planner, PricesDoNotMoveTheFloor) {
+  const std::int64_t floor = find_frontier(problem_, {}).floor();
+  std::vector<NodeWork> work(problem_.request().work.begin(), problem_.request().work.end());
+  for (std::size_t n = 0; n < work.size(); ++n) work[n].seconds = n % 7 == 0 ? 1e-3 : 1e-6;
+  PlanRequest request = problem_.request();
+  request.work = work;
+  EXPECT_EQ(find_frontier(Problem(request), {}).floor(), floor);
+}
+
+TEST_P(Planner, WritesPlansThatReadBackAsTheyWere) {
+  for (const Fate fate : {Fate::keep, Fate::redo_once, Fate::half, Fate::spill}) {
+    const Tape tape = make_tape(problem_, problem_.all(fate));
+    const std::string text = plan_text(tape, problem_.graph());
+    EXPECT_EQ(parse_plan(text, problem_.graph(), "plan"), tape);
+  }
+}
+
+TEST_P(Planner, SpillsOnlyWhatItReadsBackWhole) {
+  const Tape tape = make_tape(problem_, problem_.all(Fate::spill));
+  EXPECT_FALSE(tape.transfers.empty());
+  for (const Transfer& transfer : tape.transfers) EXPECT_LE(transfer.begin, transfer.end);
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, Planner,
+                         testing::Values("inception_mini", "xception_mini", "resnet20"),
+                         [](const auto& network) { return std::string(network.param); });
+
+TEST(Planner, RefusesAPlanOfAnotherNetwork) {
+  Trainer one = make_trainer("resnet20", 4);
+  Trainer other = make_trainer("inception_mini", 4);
+  const Problem problem = one.session().problem(0);
+  const std::string text = plan_text(make_tape(problem, problem.all(Fate::keep)), problem.graph());
+  EXPECT_THROW(parse_plan(text, other.session().graph(0), "plan"), DataError);
+}
+
+TEST(Planner, AccumulationNeedsLessThanTheWholeBatch) {
+  Trainer whole = make_trainer("inception_mini", 64);
+  Trainer parts = make_trainer("inception_mini", 64, 8);
+  EXPECT_LT(plan_within(parts.session(), {}).floor_bytes,
+            plan_within(whole.session(), {}).floor_bytes);
+}
+
+}  // namespace
+}  // namespace plimsoll

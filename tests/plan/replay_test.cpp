@@ -1,0 +1,212 @@
+// The checker: good plans pass, and every kind of damage to a plan is found.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ops/table.h"
+#include "plan/plan.h"
+#include "plan/schedule.h"
+#include "train/trainer.h"
+#include "zoo/zoo.h"
+
+namespace plimsoll {
+namespace {
+
+class Checker : public testing::Test {
+ protected:
+  std::optional<std::string> fault(const Tape& tape) {
+    return find_fault(problem_.graph(), tape, trainer_.session().replay_rules(0));
+  }
+  // A tape with recomputation, 16-bit forms and transfers in it.
+  Tape mixed() {
+    Fates fates = problem_.all(Fate::keep);
+    const Fate turns[] = {Fate::redo_once, Fate::half, Fate::keep, Fate::redo_each, Fate::spill};
+    std::size_t turn = 0;
+    for (std::int32_t root : problem_.choices()) {
+      const Fate fate = turns[turn++ % std::size(turns)];
+      if (problem_.permits(root, fate)) fates[static_cast<std::size_t>(root)] = fate;
+    }
+    return make_tape(problem_, fates);
+  }
+  // Damages one instruction after the other and counts those that the checker lets pass.
+  template <class Damage>
+  std::pair<int, int> missed(Damage damage) {
+    int tried = 0;
+    int passed = 0;
+    for (std::size_t i = 0; i < good_.instructions.size(); ++i) {
+      Tape tape = good_;
+      if (!damage(tape, i)) continue;
+      ++tried;
+      if (!fault(tape)) ++passed;
+    }
+    return {tried, passed};
+  }
+
+  static Trainer make() {
+    const zoo::Network& network = zoo::find_network("inception_mini");
+    return Trainer(
+        op_table(),
+        [&](nn::Builder& net) { return network.build(net, {.classes = network.classes}); },
+        {.input = {.batch = 8, .channels = network.channels, .image = network.image},
+         .train_batches = {8},
+         .evaluate_batches = {},
+         .loss = {},
+         .optimizer = {}});
+  }
+  Trainer trainer_ = make();
+  const Problem problem_ = trainer_.session().problem(0);
+  const Tape good_ = mixed();
+};
+
+TEST_F(Checker, PassesPlansOfEveryKind) {
+  EXPECT_EQ(fault(good_), std::nullopt);
+  EXPECT_FALSE(good_.transfers.empty());
+  for (const Fate fate : {Fate::keep, Fate::redo_once, Fate::redo_each, Fate::half, Fate::spill}) {
+    Scheduler scheduler(problem_);
+    if (!scheduler.run(problem_.all(fate))) continue;
+    EXPECT_EQ(fault(make_tape(problem_, problem_.all(fate))), std::nullopt);
+  }
+}
+
+TEST_F(Checker, FindsAnInstructionThatIsMissing) {
+  // What only prepares for later may turn out not to be needed; what the graph asks for never.
+  const auto [tried, passed] = missed([](Tape& tape, std::size_t i) {
+    if (tape.instructions[i].kind != StepKind::run || tape.instructions[i].again) return false;
+    tape.instructions.erase(tape.instructions.begin() + static_cast<std::ptrdiff_t>(i));
+    return true;
+  });
+  EXPECT_GT(tried, 100);
+  EXPECT_EQ(passed, 0);
+}
+
+TEST_F(Checker, FindsAnInputThatIsReadFromTheWrongPlace) {
+  const auto [tried, passed] = missed([](Tape& tape, std::size_t i) {
+    if (tape.instructions[i].in.empty()) return false;
+    tape.instructions[i].in[0] += 64;
+    return true;
+  });
+  EXPECT_GT(tried, 100);
+  EXPECT_EQ(passed, 0);
+}
+
+TEST_F(Checker, FindsAnOutputThatIsWrittenToTheWrongPlace) {
+  // An output that nobody reads may lie anywhere that is free, as the second result of a pooling
+  // that only runs again for its first.
+  const auto [tried, passed] = missed([&](Tape& tape, std::size_t i) {
+    if (tape.instructions[i].out.empty()) return false;
+    tape.instructions[i].out[0] += 64;
+    return true;
+  });
+  EXPECT_GT(tried, 100);
+  EXPECT_LE(passed, 2);
+}
+
+TEST_F(Checker, FindsWhatLiesOutsideTheArena) {
+  const auto [tried, passed] = missed([](Tape& tape, std::size_t i) {
+    for (std::int64_t& out : tape.instructions[i].out) out += tape.arena_bytes;
+    return !tape.instructions[i].out.empty();
+  });
+  EXPECT_GT(tried, 100);
+  EXPECT_EQ(passed, 0);
+  Tape small = good_;
+  small.arena_bytes -= 64;
+  EXPECT_NE(fault(small), std::nullopt);
+}
+
+TEST_F(Checker, FindsScratchThatLiesOverAnOperand) {
+  const ReplayRules rules = trainer_.session().replay_rules(0);
+  const auto [tried, passed] = missed([&](Tape& tape, std::size_t i) {
+    Instruction& instruction = tape.instructions[i];
+    if (instruction.kind != StepKind::run || instruction.in.empty()) return false;
+    if (rules.scratch[instruction.node.at()] == 0) return false;
+    instruction.scratch = instruction.in[0];
+    return true;
+  });
+  EXPECT_GT(tried, 5);
+  EXPECT_EQ(passed, 0);
+}
+
+TEST_F(Checker, FindsInstructionsInTheWrongOrder) {
+  // Neighbours that do not depend on each other may be exchanged: the beginning and the end of the
+  // step may not.
+  Tape tape = good_;
+  std::swap(tape.instructions.front(), tape.instructions.back());
+  EXPECT_NE(fault(tape), std::nullopt);
+  std::reverse(tape.instructions.begin(), tape.instructions.end());
+  EXPECT_NE(fault(tape), std::nullopt);
+}
+
+TEST_F(Checker, FindsAnInstructionThatRunsTwice) {
+  const auto [tried, passed] = missed([](Tape& tape, std::size_t i) {
+    if (tape.instructions[i].kind != StepKind::run || tape.instructions[i].again) return false;
+    tape.instructions.push_back(tape.instructions[i]);
+    return true;
+  });
+  EXPECT_GT(tried, 100);
+  EXPECT_EQ(passed, 0);
+}
+
+TEST_F(Checker, FindsARecomputationOfOtherValues) {
+  // Reading a weight after its update is the classic one: a recomputation moved to the end.
+  int tried = 0;
+  for (std::size_t i = 0; i < good_.instructions.size(); ++i) {
+    if (good_.instructions[i].kind != StepKind::run || !good_.instructions[i].again) continue;
+    const Values& in = problem_.graph().node(good_.instructions[i].node).in;
+    if (std::none_of(in.begin(), in.end(), [&](ValueId id) {
+          return problem_.graph().value(id).role == Role::parameter;
+        }))
+      continue;
+    Tape tape = good_;
+    tape.instructions.push_back(tape.instructions[i]);
+    EXPECT_NE(fault(tape), std::nullopt) << i;
+    ++tried;
+  }
+  EXPECT_GT(tried, 3);
+}
+
+TEST_F(Checker, FindsTransfersThatAreMissingLateOrMisplaced) {
+  int passed = 0;
+  for (std::size_t t = 0; t < good_.transfers.size(); ++t) {
+    Tape tape = good_;
+    tape.transfers.erase(tape.transfers.begin() + static_cast<std::ptrdiff_t>(t));
+    // A value that is stored and never read back was not needed.
+    if (!fault(tape) && !good_.transfers[t].store) ++passed;
+    tape = good_;
+    tape.transfers[t].offset += 64;
+    if (!fault(tape)) ++passed;
+    tape = good_;
+    tape.transfers[t].file_offset += 4096;
+    if (!fault(tape) && !good_.transfers[t].store) ++passed;
+    tape = good_;
+    if (!tape.transfers[t].store) {
+      tape.transfers[t].end = static_cast<std::int32_t>(tape.instructions.size());
+      if (!fault(tape)) ++passed;
+    }
+  }
+  EXPECT_EQ(passed, 0);
+}
+
+TEST_F(Checker, FindsAResultThatIsNotThere) {
+  for (std::size_t r = 0; r < good_.results.size(); ++r) {
+    Tape tape = good_;
+    tape.results.erase(tape.results.begin() + static_cast<std::ptrdiff_t>(r));
+    EXPECT_NE(fault(tape), std::nullopt);
+    tape = good_;
+    tape.results[r].offset += 64;
+    EXPECT_NE(fault(tape), std::nullopt);
+  }
+}
+
+TEST_F(Checker, RefusesDamagedTextAtEveryByte) {
+  const std::string good = plan_text(good_, problem_.graph());
+  for (std::size_t i = 0; i < good.size(); i += 1 + good.size() / 500) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 4);
+    EXPECT_THROW(parse_plan(bad, problem_.graph(), "plan"), DataError) << i;
+    EXPECT_THROW(parse_plan(good.substr(0, i), problem_.graph(), "plan"), DataError) << i;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll

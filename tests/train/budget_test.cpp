@@ -1,0 +1,193 @@
+// Memory never changes the numbers: the same weights, to the bit, at every lossless budget.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/memory_usage.h"
+#include "base/random.h"
+#include "ops/table.h"
+#include "tests/support/allocation_counter.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/threads.h"
+#include "train/budget.h"
+#include "train/trainer.h"
+#include "zoo/zoo.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr std::int64_t kBatch = 12;
+
+struct Training {
+  std::string network = "inception_mini";
+  OptimizerOptions optimizer = {};
+  std::int64_t accumulate = 1;
+  std::int64_t steps = 20;
+};
+
+Trainer make_trainer(const Training& run) {
+  const zoo::Network& network = zoo::find_network(run.network);
+  return Trainer(op_table(),
+                 [&](nn::Builder& net) {
+                   return network.build(net, {.classes = network.classes, .dropout = 0.3});
+                 },
+                 {.input = {.batch = kBatch, .channels = network.channels, .image = network.image},
+                  .train_batches = {kBatch},
+                  .accumulate = run.accumulate,
+                  .evaluate_batches = {},
+                  .loss = {},
+                  .optimizer = run.optimizer});
+}
+
+void fill(const TensorView& image, const TensorView& label, std::int64_t step, std::int64_t first) {
+  const std::int64_t pixels = image.spec.image_elements();
+  for (std::int64_t n = 0; n < image.spec.shape[0]; ++n) {
+    const auto sample = static_cast<std::uint64_t>(step * kBatch + first + n);
+    for (std::int64_t i = 0; i < pixels; ++i)
+      image.image<float>(n)[i] =
+          static_cast<float>(signed_unit(sample, static_cast<std::uint64_t>(i)));
+    label.at<std::int32_t>(n) = static_cast<std::int32_t>(sample % 10);
+  }
+}
+
+std::vector<std::byte> residents(const Trainer& trainer) {
+  std::vector<std::byte> bytes;
+  for (const std::string& name : trainer.session().resident_names()) {
+    const TensorView view = trainer.session().resident(name);
+    bytes.insert(bytes.end(), view.data, view.data + view.spec.bytes());
+  }
+  return bytes;
+}
+
+// Weights and state after training by `fates`; the losses go to `losses`.
+std::vector<std::byte> train(const Training& run, const Fates& fates,
+                             std::vector<double>* losses = nullptr) {
+  Trainer trainer = make_trainer(run);
+  const TemporaryFolder folder;
+  trainer.plan(fates);
+  trainer.open(folder.path());
+  for (std::int64_t step = 0; step < run.steps; ++step) {
+    const StepResult result = trainer.train_batch(
+        kBatch, 0.01F, step, step * kBatch,
+        [&](const TensorView& image, const TensorView& label, std::int64_t first, std::int64_t) {
+          fill(image, label, step, first);
+        });
+    if (losses != nullptr) losses->push_back(result.loss);
+  }
+  return residents(trainer);
+}
+
+Frontier frontier_of(const Training& run, const Means& means = {}) {
+  Trainer trainer = make_trainer(run);
+  return find_frontier(trainer.session().problem(0), means);
+}
+
+void expect_same_bits(const Training& run, std::size_t budgets) {
+  const Frontier frontier = frontier_of(run);
+  const std::vector<std::byte> expected = train(run, frontier.points.front().fates);
+  for (std::size_t i = 1; i <= budgets; ++i) {
+    const PlanPoint& point = frontier.points[(frontier.points.size() - 1) * i / budgets];
+    EXPECT_TRUE(train(run, point.fates) == expected)
+        << run.network << ' ' << run.optimizer.name << " at " << point.bytes << " bytes";
+  }
+}
+
+class Network : public testing::TestWithParam<const char*> {};
+
+TEST_P(Network, TrainsToTheSameBitsAtEightBudgets) { expect_same_bits({.network = GetParam()}, 8); }
+
+TEST_P(Network, TrainsToTheSameBitsWithTwoThreads) {
+  const Threads threads(2);
+  expect_same_bits({.network = GetParam(), .steps = 5}, 3);
+}
+
+TEST_P(Network, TrainsToTheSameBitsWhereOnlySpillingReaches) {
+  const Training run{.network = GetParam(), .steps = 6};
+  const Frontier kept = frontier_of(run);
+  const Frontier spilled = frontier_of(run, {.spill = true});
+  Trainer trainer = make_trainer(run);
+  const Problem problem = trainer.session().problem(0);
+  const std::vector<std::byte> expected = train(run, kept.points.front().fates);
+  EXPECT_TRUE(train(run, spilled.points.back().fates) == expected);
+  EXPECT_TRUE(train(run, problem.all(Fate::spill)) == expected);
+}
+
+TEST_P(Network, LearnsAlikeWithA16BitStash) {
+  const Training run{.network = GetParam(), .steps = 10};
+  Trainer trainer = make_trainer(run);
+  const Problem problem = trainer.session().problem(0);
+  std::vector<double> exact;
+  std::vector<double> rounded;
+  train(run, problem.all(Fate::keep), &exact);
+  train(run, problem.all(Fate::half), &rounded);
+  EXPECT_EQ(exact[0], rounded[0]) << "forward is not touched";
+  for (std::size_t i = 0; i < exact.size(); ++i) EXPECT_NEAR(rounded[i], exact[i], 0.06 * exact[i]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Mini, Network,
+                         testing::Values("inception_mini", "xception_mini", "resnet20"),
+                         [](const auto& network) { return std::string(network.param); });
+
+TEST(Budget, EveryOptimizerTrainsToTheSameBits) {
+  for (const char* name : {"rmsprop", "adam", "adamw"})
+    expect_same_bits(
+        {.optimizer = {.name = name, .momentum = name[0] == 'r' ? 0.9 : 0}, .steps = 8}, 3);
+  expect_same_bits({.optimizer = {.nesterov = true, .clip_norm = 0.5}, .steps = 8}, 3);
+}
+
+TEST(Budget, AccumulationTrainsToTheSameBitsAndMovesTheWeights) {
+  const Training parts{.accumulate = 3, .steps = 4};
+  expect_same_bits(parts, 3);
+  std::vector<double> losses;
+  train(parts, frontier_of(parts).points.back().fates, &losses);
+  for (double loss : losses) EXPECT_TRUE(std::isfinite(loss));
+}
+
+// With statistics of the whole batch out of the way, parts sum to the whole.
+TEST(Budget, PartsOfABatchSumToItsGradient) {
+  const auto first_loss = [](std::int64_t accumulate) {
+    std::vector<double> losses;
+    const Training run{.network = "resnet20", .accumulate = accumulate, .steps = 1};
+    Trainer trainer = make_trainer(run);
+    train(run, trainer.session().problem(0).all(Fate::keep), &losses);
+    return losses[0];
+  };
+  EXPECT_NEAR(first_loss(1), first_loss(2), 0.25 * first_loss(1));
+}
+
+TEST(Budget, AStepAllocatesNothingAtTheFloor) {
+  if (!allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns malloc";
+  const Threads threads(2);
+  const Training run{.network = "xception_mini"};
+  Trainer trainer = make_trainer(run);
+  trainer.plan(frontier_of(run).points.back().fates);
+  trainer.open();
+  const auto step = [&](std::int64_t number) {
+    fill(trainer.image(Phase::train, kBatch), trainer.label(Phase::train, kBatch), number, 0);
+    trainer.train_step(kBatch, 0.01F, number, number * kBatch);
+  };
+  step(0);
+  fill(trainer.image(Phase::train, kBatch), trainer.label(Phase::train, kBatch), 1, 0);
+  const std::int64_t before = allocations_so_far();
+  trainer.train_step(kBatch, 0.01F, 1, kBatch);
+  EXPECT_EQ(allocations_so_far() - before, 0);
+}
+
+TEST(Budget, StepTwoAndStepOneThousandHoldTheSameMemory) {
+  const Training run{.network = "inception_mini"};
+  Trainer trainer = make_trainer(run);
+  trainer.plan(frontier_of(run).points.back().fates);
+  trainer.open();
+  std::int64_t second = 0;
+  const std::int64_t steps = allocations_are_counted() ? 1000 : 50;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    fill(trainer.image(Phase::train, kBatch), trainer.label(Phase::train, kBatch), step, 0);
+    trainer.train_step(kBatch, 0.001F, step, step * kBatch);
+    if (step == 1) second = memory_usage().resident.count;
+  }
+  EXPECT_NEAR(static_cast<double>(memory_usage().resident.count), static_cast<double>(second),
+              512 * 1024);
+}
+
+}  // namespace
+}  // namespace plimsoll
