@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -11,6 +12,7 @@
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
+#include "cli/memory_options.h"
 #include "cli/options.h"
 #include "kernels/fma_peak.h"
 #include "ops/table.h"
@@ -25,7 +27,7 @@ struct Settings {
   OptimizerOptions optimizer;
   std::int64_t steps = 5;
   bool layers = false;
-  bool keep_all = false;
+  MemoryOptions memory;
 };
 
 double median(std::vector<double> values) {
@@ -80,14 +82,21 @@ std::vector<LayerTime> measure_layers(Session& session) {
   std::map<std::string, std::size_t> index;
   const std::vector<Instruction>& instructions = session.tape(0).instructions;
   for (std::size_t i = 0; i < instructions.size(); ++i) {
-    const Node& node = graph.node(instructions[i].node);
     const Stopwatch watch;
     session.run_instruction(0, i);
     const double seconds = watch.seconds();
-    const std::string layer = node.name.substr(0, node.name.find('/'));
+    const bool runs = instructions[i].kind == StepKind::run;
+    const std::string& name =
+        runs ? graph.node(instructions[i].node).name : graph.value(instructions[i].value).name;
+    const std::string layer = name.substr(0, name.find('/'));
     const auto [at, is_new] = index.try_emplace(layer, times.size());
     if (is_new) times.push_back({.layer = layer});
     LayerTime& time = times[at->second];
+    if (!runs) {
+      time.again += seconds;
+      continue;
+    }
+    const Node& node = graph.node(instructions[i].node);
     const bool backward = instructions[i].node.at() >= session.backward_begin(0);
     (instructions[i].again ? time.again : backward ? time.backward : time.forward) += seconds;
     if (is_arithmetic(node)) time.flops += cost_of(graph, node).flops;
@@ -111,7 +120,19 @@ void print_layers(const std::vector<LayerTime>& times) {
   }
 }
 
+// Of all weights and state, so that two runs can be told apart to the bit.
+std::string checksum(const Session& session) {
+  std::uint64_t sum = 0;
+  for (const std::string& name : session.resident_names()) {
+    const TensorView view = session.resident(name);
+    const auto bytes = static_cast<std::size_t>(view.spec.bytes());
+    sum = splitmix64(sum ^ fnv1a64({reinterpret_cast<const char*>(view.data), bytes}));
+  }
+  return fmt::format("{:016x}", sum);
+}
+
 int run(const Settings& settings) {
+  settings.memory.check();
   if (settings.steps < 1)
     throw UsageError({.where = "--steps",
                       .got = std::to_string(settings.steps),
@@ -124,8 +145,14 @@ int run(const Settings& settings) {
                    .evaluate_batches = {},
                    .loss = {},
                    .optimizer = settings.optimizer});
-  if (settings.keep_all) trainer.plan(trainer.session().problem(0).all(Fate::keep));
-  trainer.open();
+  std::optional<PlannedRun> planned;
+  if (!settings.memory.memory.empty()) {
+    Variant variant{std::move(trainer), {.input_bytes = 0, .threads = threads}};
+    planned = plan_run(variant, settings.memory, find_budget(settings.memory), input.batch);
+    trainer = std::move(variant.trainer);
+    if (!planned->plan.fits) throw refusal(trainer, *planned, {});
+  }
+  trainer.open(settings.memory.spill);
   const double peak = kernels::measure_fma_peak_gflops();
   std::vector<double> seconds;
   for (std::int64_t step = -1; step < settings.steps; ++step) {
@@ -164,7 +191,14 @@ int run(const Settings& settings) {
                               {"peak_gflops", peak},
                               {"peak_share", gflops / peak},
                               {"peak_memory_bytes", memory},
+                              {"weights_checksum", checksum(trainer.session())},
                               {"layers", nlohmann::ordered_json::array()}};
+  if (planned) {
+    json["predicted_bytes"] = planned->plan.total_bytes;
+    json["floor_bytes"] = planned->plan.floor_bytes;
+    json["unlimited_bytes"] = planned->plan.unlimited_bytes;
+    json["predicted_slowdown_percent"] = planned->plan.slowdown_percent;
+  }
   for (const LayerTime& time : times)
     json["layers"].push_back({{"name", time.layer},
                               {"forward_seconds", time.forward},
@@ -187,8 +221,7 @@ Action add_bench(CLI::App& command) {
   command.add_option("--steps", settings->steps, "steps to measure; the median counts")
       ->capture_default_str();
   command.add_flag("--layers", settings->layers, "a table per layer");
-  command.add_flag("--keep-all", settings->keep_all,
-                   "recompute nothing, not even BatchNorm outputs");
+  settings->memory.add_to(command);
   command.footer("Example: plimsoll bench --model inception_v3 --batch 8 --layers");
   return [settings] { return run(*settings); };
 }

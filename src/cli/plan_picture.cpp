@@ -128,7 +128,8 @@ std::string plan_svg(const Usage& usage, const PlanPicture& picture) {
                   peak_x, peak_y);
   const bool right_half = peak_x > (kLeft + kRight) / 2;
   svg += text_at(peak_x + (right_half ? -10 : 10), peak_y - 8, right_half ? "end" : "start", 12,
-                 "fullest: " + usage.step_names[usage.peak_step]);
+                 "fullest: " + usage.step_names[usage.peak_step],
+                 "paint-order=\"stroke\" stroke=\"white\" stroke-width=\"4\"");
   for (std::size_t b = 0; b < kBandCount; ++b) {
     const double x = kLeft + static_cast<double>(b % 4) * 225;
     const double y = kBottom + 42 + static_cast<double>(b / 4) * 24;

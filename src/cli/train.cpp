@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <csignal>
 #include <memory>
 
@@ -105,11 +106,11 @@ int exit_code(const RunReport& report) {
 // What was predicted beside what the kernel measured.
 void print_ledger(const PlannedRun& run, const RunReport& report) {
   fmt::print("\n{}", ledger_text(run));
-  const double off = 100.0 *
-                     static_cast<double>(run.plan.total_bytes - report.measured_peak_bytes) /
-                     static_cast<double>(report.measured_peak_bytes);
-  fmt::print("  {:<30}{:>12}   {:+.1f} % of it was predicted wrongly\n", "measured peak",
-             to_string(Bytes{report.measured_peak_bytes}), off);
+  const std::int64_t measured = report.measured_peak_bytes;
+  const double off =
+      100.0 * static_cast<double>(run.plan.total_bytes - measured) / static_cast<double>(measured);
+  fmt::print("  {:<30}{:>12}   predicted {:.1f} % too {}\n", "measured peak",
+             to_string(Bytes{measured}), std::abs(off), off >= 0 ? "much" : "little");
 }
 
 int run(Settings s) {

@@ -23,32 +23,10 @@
 namespace plimsoll {
 namespace {
 
-// A thread's stack as far as decoding touches it, and its part of the allocator's bookkeeping.
-constexpr Bytes kPerThread = 256_KiB;
 // Waits shorter than this share of a step are noise.
 constexpr double kWaitNoise = 0.01;
 // So many steps with a full queue before a worker is sent to sleep.
 constexpr int kPatience = 16;
-
-int worker_limit(const PipelineSettings& settings) {
-  return settings.workers > 0 ? settings.workers : usable_cores();
-}
-
-std::int64_t picture_bytes(const PipelineSettings& settings) {
-  return settings.image.height * settings.image.width * settings.channels;
-}
-
-// Whether a picture is the same in every epoch.
-bool is_constant(const PipelineSettings& settings) {
-  Augment augment = settings.augment;
-  augment.rescale.reset();
-  return augment == Augment{};
-}
-
-Bytes cache_bytes(const PipelineSettings& settings, std::int64_t samples) {
-  const Bytes need{samples * (picture_bytes(settings) + 1)};
-  return is_constant(settings) && need <= settings.cache ? need : Bytes{0};
-}
 
 void check(const PipelineSettings& settings, const Source& source) {
   const auto refuse = [](std::string got, std::string expected) {
@@ -108,52 +86,6 @@ struct SlotMemory {
 
 }  // namespace
 
-LargestImage assume_largest(std::int64_t pixels, int channels) {
-  const auto side = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(pixels))));
-  const ImageInfo info{.width = side,
-                       .height = side,
-                       .stored_width = side,
-                       .stored_height = side,
-                       .is_progressive = true,
-                       // Coefficients of 16 bits for each of three channels.
-                       .whole_image_bytes = Bytes{side * side * 6}};
-  // A photograph may be long and narrow.
-  return {.decode = decode_bytes(info, {.channels = channels}), .size = {side * 2, side * 2}};
-}
-
-PipelineBytes pipeline_bytes(const PipelineSettings& settings, const Index& index,
-                             const LargestImage& largest) {
-  const std::int64_t picture = picture_bytes(settings);
-  const bool mixes = settings.augment.mixup > 0;
-  const Bytes slot{settings.batch * (picture + std::int64_t{sizeof(std::int32_t)} +
-                                     std::int64_t{sizeof(std::int64_t)} + (mixes ? 8 : 0))};
-  const Bytes worker =
-      index.largest_encoded + largest.decode +
-      Transformer::bytes(settings.image, settings.channels, settings.interpolation, largest.size) +
-      Bytes{mixes ? picture : 0} + kPerThread;
-  return {.queue = slot * settings.depth,
-          .workers = worker * worker_limit(settings),
-          .cache = cache_bytes(settings, index.samples),
-          .index = index.memory};
-}
-
-PipelineSettings fit_pipeline(PipelineSettings settings, const Index& index,
-                              const LargestImage& largest, Bytes limit) {
-  const auto fits = [&] { return pipeline_bytes(settings, index, largest).total() <= limit; };
-  settings.workers = worker_limit(settings);
-  if (!fits()) settings.cache = Bytes{0};
-  // A worker that waits for room in the queue costs less than a worker that is missing.
-  while (!fits() && settings.depth > 2) --settings.depth;
-  while (!fits() && settings.workers > 1) --settings.workers;
-  if (!fits())
-    throw BudgetError({.where = "input buffers",
-                       .got = "one worker and two batches take " +
-                              to_string(pipeline_bytes(settings, index, largest).total()),
-                       .expected = "expected at most " + to_string(limit),
-                       .hint = "a smaller batch, or smaller pictures, need less"});
-  return settings;
-}
-
 struct Pipeline::State {
   State(SourcePtr of, PipelineSettings with, LargestImage at_most)
       : source(std::move(of)),
@@ -171,12 +103,12 @@ struct Pipeline::State {
     const bool mixes = settings.augment.mixup > 0;
     for (int i = 0; i < settings.depth; ++i)
       slots.push_back({.pixels = std::vector<std::uint8_t>(
-                           batch * static_cast<std::size_t>(picture_bytes(settings))),
+                           batch * static_cast<std::size_t>(settings.picture_bytes())),
                        .labels = std::vector<std::int32_t>(batch),
                        .samples = std::vector<std::int64_t>(batch),
                        .other_labels = std::vector<std::int32_t>(mixes ? batch : 0),
                        .other_shares = std::vector<float>(mixes ? batch : 0)});
-    if (bytes.cache > Bytes{0}) cache.emplace(source->size(), picture_bytes(settings));
+    if (bytes.cache > Bytes{0}) cache.emplace(source->size(), settings.picture_bytes());
   }
 
   Order order(std::int64_t epoch) const {
@@ -267,7 +199,7 @@ void Pipeline::State::fill(PictureMaker& maker, std::vector<std::uint8_t>& other
                            const Share& share, std::int64_t k) {
   SlotMemory& slot = slots[static_cast<std::size_t>(share.slot)];
   const Order epoch_order = order(share.epoch);
-  const std::int64_t picture = picture_bytes(settings);
+  const std::int64_t picture = settings.picture_bytes();
   const auto at = static_cast<std::size_t>(share.at + k);
   std::uint8_t* hwc = slot.pixels.data() + (share.at + k) * picture;
   Draw draw;
@@ -299,7 +231,7 @@ void Pipeline::State::work(int number) {
       if (!maker) {
         maker.emplace(*source, settings, largest);
         if (settings.augment.mixup > 0)
-          other.resize(static_cast<std::size_t>(picture_bytes(settings)));
+          other.resize(static_cast<std::size_t>(settings.picture_bytes()));
       }
       const Stopwatch watch;
       for (; k < share->count; ++k) fill(*maker, other, *share, k);
@@ -314,7 +246,7 @@ void Pipeline::State::work(int number) {
 }
 
 void Pipeline::State::adapt(const BatchQueue::Ready& ready, double step_seconds) {
-  const int limit = worker_limit(settings);
+  const int limit = settings.most_workers();
   const int now = queue.active();
   if (ready.waited > kWaitNoise * step_seconds) {
     full_steps = 0;
@@ -342,7 +274,7 @@ Pipeline::Pipeline(SourcePtr source, PipelineSettings settings, LargestImage lar
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int limit = worker_limit(state_->settings);
+  const int limit = state_->settings.most_workers();
   // All of them until the queue has been filled once; then as many as it takes.
   state_->queue.set_active(limit);
   try {
@@ -393,13 +325,14 @@ std::optional<Batch> Pipeline::next() {
   state.since_batch.emplace();
   const SlotMemory& slot = state.slots[static_cast<std::size_t>(ready->slot)];
   const auto count = static_cast<std::size_t>(ready->count);
-  Batch batch{.epoch = ready->epoch,
-              .first = ready->first,
-              .count = ready->count,
-              .pixels = std::span(slot.pixels)
-                            .first(count * static_cast<std::size_t>(picture_bytes(state.settings))),
-              .labels = std::span(slot.labels).first(count),
-              .samples = std::span(slot.samples).first(count)};
+  Batch batch{
+      .epoch = ready->epoch,
+      .first = ready->first,
+      .count = ready->count,
+      .pixels = std::span(slot.pixels)
+                    .first(count * static_cast<std::size_t>(state.settings.picture_bytes())),
+      .labels = std::span(slot.labels).first(count),
+      .samples = std::span(slot.samples).first(count)};
   if (!slot.other_labels.empty()) {
     batch.other_labels = std::span(slot.other_labels).first(count);
     batch.other_shares = std::span(slot.other_shares).first(count);

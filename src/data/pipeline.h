@@ -52,6 +52,10 @@ struct PipelineSettings {
   std::function<void(const Complaint&)> on_bad = {};
   // Keep finished pictures, if they are the same in every epoch (no augmentation) and all fit.
   Bytes cache = {0};
+
+  std::int64_t picture_bytes() const { return image.height * image.width * channels; }
+  // `workers`, or the processors there are.
+  int most_workers() const;
 };
 
 // What a pipeline holds at most, by purpose.

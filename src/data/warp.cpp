@@ -145,8 +145,8 @@ void put_run(const std::uint8_t* from, Size size, const Line& line, const Run& r
   const std::int64_t stride = size.width * channels;
   for (std::int64_t i = run.begin; i < run.end; ++i) {
     // Rounded before the whole and the rest are told apart.
-    const auto x = static_cast<int>(line.x(i) * kOne + 0.5);
-    const auto y = static_cast<int>(line.y(i) * kOne + 0.5);
+    const auto x = static_cast<int>(std::lrint(line.x(i) * kOne));
+    const auto y = static_cast<int>(std::lrint(line.y(i) * kOne));
     const std::uint8_t* at = from + (y >> kBits) * stride + (x >> kBits) * channels;
     if constexpr (channels == 1)
       put_inside_1(at, stride, x & (kOne - 1), y & (kOne - 1), out + i);

@@ -57,6 +57,7 @@ Session::Session(std::vector<TapeRequest> requests, KernelChoice choice) {
 
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
 
 void Session::settle_residents() {
   for (const auto& track : tracks_) {

@@ -35,6 +35,7 @@ class Session {
   explicit Session(std::vector<TapeRequest> requests, KernelChoice choice = KernelChoice::best);
   ~Session();
   Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
 
   std::size_t tapes() const { return tracks_.size(); }
   std::int64_t resident_bytes() const { return resident_bytes_; }

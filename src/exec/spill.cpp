@@ -56,7 +56,8 @@ SpillFile::SpillFile(const std::filesystem::path& directory, std::int64_t bytes)
 
 SpillFile::~SpillFile() { close(file_); }
 
-int SpillFile::write(const std::byte* data, std::int64_t bytes, std::int64_t offset) noexcept {
+int SpillFile::write(const std::byte* data, std::int64_t bytes,
+                     std::int64_t offset) const noexcept {
   const std::int64_t begin = offset;
   const std::int64_t end = offset + bytes;
   while (offset < end) {
@@ -74,7 +75,7 @@ int SpillFile::write(const std::byte* data, std::int64_t bytes, std::int64_t off
   return 0;
 }
 
-int SpillFile::read(std::byte* data, std::int64_t bytes, std::int64_t offset) noexcept {
+int SpillFile::read(std::byte* data, std::int64_t bytes, std::int64_t offset) const noexcept {
   const std::int64_t begin = offset;
   const std::int64_t end = offset + bytes;
   while (offset < end) {

@@ -27,8 +27,8 @@ class SpillFile {
   SpillFile& operator=(const SpillFile&) = delete;
 
   // 0, or the error of the system.
-  int write(const std::byte* data, std::int64_t bytes, std::int64_t offset) noexcept;
-  int read(std::byte* data, std::int64_t bytes, std::int64_t offset) noexcept;
+  int write(const std::byte* data, std::int64_t bytes, std::int64_t offset) const noexcept;
+  int read(std::byte* data, std::int64_t bytes, std::int64_t offset) const noexcept;
 
  private:
   int file_ = -1;

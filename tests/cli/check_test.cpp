@@ -1,0 +1,119 @@
+// The doctor, as a user runs it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "tests/cli/program.h"
+#include "tests/support/image_folder.h"
+#include "tests/support/shared_data.h"
+
+namespace plimsoll {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+class Check : public testing::Test {
+ protected:
+  Outcome check(const std::string& arguments) const {
+    return run_program("check --model inception_mini --out " + out_.path().string() + " " +
+                       arguments);
+  }
+
+  TemporaryFolder out_;
+};
+
+TEST_F(Check, OfTheMachineAloneTellsWhatARunMayHave) {
+  const Outcome outcome = check("");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  for (const char* word :
+       {"processor", "memory", "swap", "disk", "/dev/shm", "open files", "clock"})
+    EXPECT_THAT(outcome.output, HasSubstr(word));
+  EXPECT_TRUE(fs::is_empty(out_.path()));  // what was written to measure the disk is gone
+}
+
+TEST_F(Check, OfGoodDataSaysThatARunWouldWork) {
+  const ImageFolder images(2, 5);
+  const Outcome outcome = check(images.folder().path());
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("10 samples in 10 files"));
+  EXPECT_THAT(outcome.output, HasSubstr("10 BMP"));
+  EXPECT_THAT(outcome.output, HasSubstr("A run would work."));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("\x1b")));  // no terminal, no bar
+}
+
+TEST_F(Check, OfBadFilesNamesAllOfThemAndFails) {
+  const ImageFolder images(2, 5);
+  fs::resize_file(images.file(0, 1), 60);
+  fs::resize_file(images.file(1, 2), 0);
+  const Outcome outcome = check(images.folder().path());
+  EXPECT_EQ(outcome.code, 1);
+  for (const char* text : {"c0/01.bmp", "c1/02.bmp", "A run would fail: 2 errors"})
+    EXPECT_THAT(outcome.output, HasSubstr(text));
+}
+
+TEST_F(Check, GivesJsonWithTheKeysOfTheContract) {
+  const ImageFolder train(2, 5);
+  const TemporaryFolder folder;
+  folder.put("c1/copy.bmp", bmp_image(16, 12, 0));
+  fs::resize_file(train.file(0, 1), 60);
+  fs::copy_file(train.file(1, 1), folder / "c1/leak.bmp");
+  const Outcome outcome =
+      check(train.folder().path().string() + " --json --val " + folder.path().string());
+  EXPECT_EQ(outcome.code, 1);
+  const nlohmann::json json = nlohmann::json::parse(outcome.output);
+  EXPECT_EQ(json["ok"], false);
+  EXPECT_GE(json["machine"]["usable_cores"], 1);
+  EXPECT_EQ(json["data"]["samples"], 10);
+  EXPECT_EQ(json["data"]["bad"], 1);
+  EXPECT_EQ(json["data"]["validation"]["samples"], 2);
+  bool told_leak = false;
+  for (const auto& problem : json["problems"]) {
+    for (const char* key : {"severity", "where", "what", "hint"})
+      EXPECT_TRUE(problem.contains(key));
+    told_leak = told_leak || problem["what"].get<std::string>().find("also in the training") !=
+                                 std::string::npos;
+  }
+  EXPECT_TRUE(told_leak);
+}
+
+TEST_F(Check, OfWhatIsNotThereSaysWhatCouldBe) {
+  const Outcome outcome = check("/no/such/place");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("/no/such/place: there is no such file or folder"));
+}
+
+TEST_F(Check, WritesAPageOfPicturesWithTheirBoxes) {
+  const TemporaryFolder folder;
+  folder.put("set/x.record", framed(ExampleText()
+                                        .bytes("image/encoded", {bmp_image(300, 200, 1)})
+                                        .floats("image/object/bbox/xmin", {0.25F})
+                                        .floats("image/object/bbox/xmax", {0.75F})
+                                        .floats("image/object/bbox/ymin", {0})
+                                        .floats("image/object/bbox/ymax", {0.5F})
+                                        .bytes("image/object/class/text", {"<cat> & dog"})
+                                        .ints("image/object/class/label", {1})
+                                        .text()));
+  const Outcome outcome =
+      check((folder / "set").string() + " --pictures " + (folder / "look").string());
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  const std::string page = read_file(folder / "look/index.html", 1_MiB);
+  EXPECT_THAT(page, HasSubstr("x=\"0.2500\" y=\"0.0000\" width=\"0.5000\" height=\"0.5000\""));
+  EXPECT_THAT(page, HasSubstr("&lt;cat&gt; &amp; dog"));
+  const std::string picture = read_file(folder / "look/sample0.png", 1_MiB);
+  EXPECT_EQ(probe_image(std::as_bytes(std::span(picture)), "png").width, 224);
+}
+
+TEST_F(Check, OfRealDataFindsWhatIsWrongWithIt) {
+  SHARED_DATA_OR_SKIP(cells, "bccd");
+  const Outcome outcome = check(cells);
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("2 boxes have no area"));
+  EXPECT_THAT(outcome.output, HasSubstr("BloodImage_00338.jpg"));
+}
+
+}  // namespace
+}  // namespace plimsoll
