@@ -220,7 +220,8 @@ int run(Settings& s) {
 Action add_plan(CLI::App& command) {
   const auto s = std::make_shared<Settings>();
   s->add_to(command);
-  command.add_option("DATA,--data", s->data, "fashion-mnist; without it, photographs are assumed");
+  command.add_option("DATA,--data", s->data,
+                     "as for train; without it, photographs of up to 16 megapixels are assumed");
   command.add_flag("--curve", s->curve, "budget against slowdown, from the floor to unlimited");
   command.add_option("--picture", s->picture, "SVG of live bytes over the step");
   command.add_option("--save", s->save, "write the plan itself, as text");

@@ -61,6 +61,12 @@ void write_args(const Settings& s, const nn::Input& input, int threads,
     text += fmt::format("{} = {}\n", key, to_string(AttrValue(value)));
   };
   word("data", s.data);
+  if (!s.validation.empty()) word("val", s.validation);
+  if (s.val_split > 0) real("val-split", s.val_split);
+  if (!s.augment.empty()) word("augment", s.augment);
+  word("resize", s.resize);
+  word("normalise", s.normalise);
+  word("bad-files", s.bad_files);
   word("model", s.model.model);
   number("batch", s.run.batch);
   word("image", fmt::format("{}x{}", input.image.h, input.image.w));
@@ -113,6 +119,31 @@ void print_ledger(const PlannedRun& run, const RunReport& report) {
              to_string(Bytes{measured}), std::abs(off), off >= 0 ? "much" : "little");
 }
 
+void list_bad_files(const std::vector<Complaint>& skipped, const std::filesystem::path& path) {
+  std::string text;
+  for (const Complaint& complaint : skipped)
+    text += complaint.where + ": " + complaint.got + "; " + complaint.expected + "\n";
+  write_file(path, text);
+  fmt::print(stderr, "plimsoll: {} bad samples are left out; {} lists them\n", skipped.size(),
+             path.string());
+}
+
+RunReport train_on(const Settings& s, const TrainingData& data, const nn::Input& input, int threads,
+                   Trainer& trainer, ProgressPrinter& printer) {
+  if (!data.skipped.empty()) list_bad_files(data.skipped, s.run.out / "bad_files.txt");
+  Pipeline train(data.train, s.pipeline(input, true, threads), data.largest);
+  std::optional<Pipeline> validation;
+  if (data.validation)
+    validation.emplace(data.validation, s.pipeline(input, false, threads), data.largest);
+  return run_training(trainer,
+                      {.train = train,
+                       .validation = validation ? &*validation : nullptr,
+                       .train_samples = data.train->size(),
+                       .validation_samples = data.validation ? data.validation->size() : 0,
+                       .normalisation = {.mode = parse_normalisation(s.normalise, "--normalise")}},
+                      s.run, printer, interrupted);
+}
+
 int run(Settings s) {
   check_settings(s);
   const int threads = s.common.apply_threads();
@@ -138,9 +169,10 @@ int run(Settings s) {
   write_file(s.run.out / "plan.txt",
              plan_text(trainer.session().tape(0), trainer.session().graph(0)));
   if (!quiet) {
-    fmt::print("{} · {} images to train on, {} to test · batch {} · {} threads · {}\n",
-               s.model.model, data.train.count, data.test.count, input.batch, threads,
-               s.run.out.string());
+    fmt::print(
+        "{} · {} images to train on, {} to validate · {} classes · batch {} · {} threads · {}\n",
+        s.model.model, data.train->size(), data.validation ? data.validation->size() : 0,
+        s.model.class_count(), input.batch, threads, s.run.out.string());
     fmt::print("{}", lossy_text(s.memory));
     fmt::print("plan: {} of {} · {}\n", to_string(Bytes{ready.run.plan.total_bytes}),
                budget_size_text(budget), means_text(trainer, ready.run));
@@ -148,13 +180,12 @@ int run(Settings s) {
   trainer.open(s.memory.spill);
   listen_to_signals();
   ProgressPrinter printer(quiet);
-  const RunReport report =
-      run_training(trainer, data.train, &data.test, s.run, printer, interrupted);
+  const RunReport report = train_on(s, data, input, threads, trainer, printer);
   if (s.common.json) {
     fmt::print("{}", report_json(report));
   } else {
     fmt::print(
-        "{} steps in {} · {:.0f} img/s · test accuracy {} · peak memory {}\n", report.steps,
+        "{} steps in {} · {:.0f} img/s · validation accuracy {} · peak memory {}\n", report.steps,
         duration_text(report.seconds), report.images_per_second,
         report.val_accuracy ? fmt::format("{:.2f} %", *report.val_accuracy * 100) : "not measured",
         to_string(Bytes{report.measured_peak_bytes}));
@@ -176,7 +207,10 @@ Action add_train(CLI::App& command) {
   s->model.model = "inception_mini";
   s->model.batch = 64;
   s->add_to(command);
-  command.add_option("DATA,--data", s->data, "fashion-mnist")->required();
+  command
+      .add_option("DATA,--data", s->data,
+                  "a folder with a sub-folder per class, TFRecord files, a CSV, or fashion-mnist")
+      ->required();
   command.add_option("--epochs", s->run.epochs, "times through the data")->capture_default_str();
   command.add_option("--steps", s->run.steps, "stop after this many steps; 0: no limit")
       ->capture_default_str();
@@ -188,7 +222,10 @@ Action add_train(CLI::App& command) {
   command.add_option("--out", s->out,
                      "run directory; default: the first free of runs/<model>, runs/<model>2, ...");
   command.footer(
-      "Example: plimsoll train fashion-mnist --model inception_mini --epochs 2 --lr 0.05");
+      "Examples:\n"
+      "  plimsoll train fashion-mnist --model inception_mini --epochs 2 --lr 0.05\n"
+      "  plimsoll train photos/ --model xception --memory 2GiB --batch 16 --val-split 0.2 \\\n"
+      "      --augment horizontal_flip,random_resized_crop=0.35:1");
   return [s, &command] {
     s->check(command);
     return run(*s);

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
-#include "data/fashion_mnist.h"
 #include "ops/table.h"
 #include "train/run.h"
 
@@ -14,8 +15,8 @@ void require(bool good, const char* option, const std::string& got, const std::s
   if (!good) throw UsageError({.where = option, .got = got, .expected = "expected " + expected});
 }
 
-// Queue and decoders for photographs of up to 16 megapixels: what is assumed without data.
-constexpr std::int64_t kLargestPicture = 16'000'000 * 3;
+// Pixels of a photograph: what is assumed without data.
+constexpr std::int64_t kLargestPicture = 16'000'000;
 
 }  // namespace
 
@@ -36,6 +37,18 @@ void TrainingOptions::add_to(CLI::App& command) {
   command.add_option("--label-smoothing", loss.label_smoothing)->capture_default_str();
   command.add_option("--l2", loss.l2, "times the sum of squared kernels, added to the loss")
       ->capture_default_str();
+  data_options.add_to(command);
+  command.add_option("--val", validation, "data to validate on after every epoch");
+  command.add_option("--val-split", val_split, "or this share of the training data")
+      ->capture_default_str();
+  command.add_option("--augment", augment,
+                     "random changes: horizontal_flip,zoom_range=0.2,random_resized_crop=0.35:1");
+  command.add_option("--resize", resize, "nearest, bilinear, bicubic, area; -antialias")
+      ->capture_default_str();
+  command.add_option("--normalise", normalise, "tf, caffe, torch, scale or none")
+      ->capture_default_str();
+  command.add_option("--bad-files", bad_files, "stop, or skip what cannot be read")
+      ->capture_default_str();
   command.add_flag("--drop-last", drop_last, "leave out the partial last batch");
   command.add_option("--seed", seed)->capture_default_str();
 }
@@ -47,27 +60,101 @@ void TrainingOptions::check(const CLI::App& command) {
   require(loss.label_smoothing >= 0 && loss.label_smoothing < 1, "--label-smoothing",
           std::to_string(loss.label_smoothing), "0 up to, not including, 1");
   require(loss.l2 >= 0, "--l2", std::to_string(loss.l2), "0 or more");
-  require(data.empty() || data == "fashion-mnist", "DATA", "'" + data + "'",
-          "the word fashion-mnist");
+  require(val_split >= 0 && val_split < 1, "--val-split", std::to_string(val_split),
+          "0 up to, not including, 1");
+  require(val_split == 0 || validation.empty(), "--val-split", "with --val", "one of the two");
+  require(bad_files == "stop" || bad_files == "skip", "--bad-files", "'" + bad_files + "'",
+          "stop or skip");
+  parse_interpolation(resize, "--resize");
+  parse_normalisation(normalise, "--normalise");
+  if (!augment.empty())
+    require(parse_augment(augment, "--augment").mixup == 0, "--augment", "mixup",
+            "augmentations that leave a picture one class; mixup is not trained yet");
   memory.check();
 }
 
 std::optional<TrainingData> TrainingOptions::load_data() {
   if (data.empty()) return std::nullopt;
-  TrainingData loaded{load_fashion_mnist(Split::train), load_fashion_mnist(Split::test)};
-  const Images& train = loaded.train;
-  const auto classes = static_cast<std::int64_t>(train.class_names.size());
+  SourceOptions reading = data_options.source_options();
+  TrainingData loaded{.train = open_source(data, reading)};
+  require(!loaded.train->has_boxes(), "DATA", "'" + data + "' has boxes",
+          "one class per picture; detection is not trained yet");
+  reading.class_names = loaded.train->class_names();
+  if (!validation.empty()) {
+    loaded.validation = open_source(validation, reading);
+  } else if (val_split > 0) {
+    SplitSources parts = split(loaded.train, val_split, static_cast<std::uint64_t>(seed));
+    loaded.train = parts.train;
+    loaded.validation = parts.validation;
+  } else if (data == "fashion-mnist" && data_options.part.empty()) {
+    reading.part = "test";
+    loaded.validation = open_source(data, reading);
+  }
+  settle_sizes(*loaded.train);
+  for (SourcePtr* source : {&loaded.train, &loaded.validation})
+    if (*source) scan_source(*source, loaded);
+  return loaded;
+}
+
+// A network's own size and channels suit photographs; sets of small images bring theirs.
+void TrainingOptions::settle_sizes(const Source& source) {
+  const auto classes = static_cast<std::int64_t>(source.class_names().size());
   if (model.classes == 0) model.classes = classes;
-  if (model.channels == 0) model.channels = train.channels;
-  if (model.image.empty()) model.image = fmt::format("{}x{}", train.height, train.width);
-  const nn::Input input = model.input();
-  require(input.image.h == train.height && input.image.w == train.width &&
-              input.channels == train.channels,
-          "--image", fmt::format("{}x{}x{}", input.channels, input.image.h, input.image.w),
-          "1x28x28, the size of the data");
+  std::vector<std::byte> buffer;
+  const Encoded first = source.read(0, buffer);
+  if (first.raw) {
+    if (model.channels == 0) model.channels = first.raw->channels;
+    if (model.image.empty())
+      model.image = fmt::format("{}x{}", first.raw->height, first.raw->width);
+  }
+  const std::int64_t channels = model.input().channels;
+  require(channels == 1 || channels == 3, "--channels", std::to_string(channels),
+          "1 or 3: pictures are grey or coloured");
   require(model.class_count() >= classes, "--classes", std::to_string(model.class_count()),
           fmt::format("at least {}, the classes of the data", classes));
-  return loaded;
+}
+
+void TrainingOptions::scan_source(SourcePtr& source, TrainingData& loaded) const {
+  std::vector<Complaint> bad = source->defects();
+  const ScanReport report =
+      scan(*source, {.workers = 0, .channels = static_cast<int>(model.input().channels)});
+  for (const BadSample& sample : report.bad) bad.push_back(sample.complaint);
+  loaded.largest.decode = std::max(loaded.largest.decode, report.largest.decode);
+  loaded.largest.size.height = std::max(loaded.largest.size.height, report.largest.size.height);
+  loaded.largest.size.width = std::max(loaded.largest.size.width, report.largest.size.width);
+  if (bad.empty()) return;
+  if (bad_files == "stop") {
+    std::string all;
+    for (const Complaint& complaint : bad) all += "\n  " + complaint.where + ": " + complaint.got;
+    throw DataError(
+        {.where = data,
+         .got = fmt::format("{} of {} samples are bad:{}", bad.size(), source->size(), all),
+         .expected = "expected pictures that can be read",
+         .hint = "`plimsoll check` tells more; --bad-files skip leaves them out"});
+  }
+  loaded.skipped.insert(loaded.skipped.end(), bad.begin(), bad.end());
+  source = without_bad(source, report);
+}
+
+PipelineSettings TrainingOptions::pipeline(const nn::Input& input, bool training,
+                                           int threads) const {
+  PipelineSettings settings{.batch = input.batch,
+                            .image = {.height = input.image.h, .width = input.image.w},
+                            .channels = static_cast<int>(input.channels),
+                            .interpolation = parse_interpolation(resize, "--resize"),
+                            .seed = static_cast<std::uint64_t>(seed),
+                            .shuffle = training,
+                            .drop_last = training && drop_last,
+                            .repeat = training,
+                            .depth = 2,
+                            .workers = threads,
+                            .bad_files = bad_files == "skip" ? BadFiles::skip : BadFiles::stop,
+                            .on_bad = [](const Complaint& complaint) {
+                              fmt::print(stderr, "plimsoll: {}: {}; left out\n", complaint.where,
+                                         complaint.got);
+                            }};
+  if (training && !augment.empty()) settings.augment = parse_augment(augment, "--augment");
+  return settings;
 }
 
 VariantMaker TrainingOptions::maker(const TrainingData* loaded, int threads) const {
@@ -81,13 +168,25 @@ VariantMaker TrainingOptions::maker(const TrainingData* loaded, int threads) con
                            .loss = loss,
                            .optimizer = optimizer,
                            .seed = static_cast<std::uint64_t>(seed)};
-    // Two batches in the queue, and a decoder per thread for the largest picture.
-    const std::int64_t pixels = batch * input.channels * input.image.h * input.image.w;
-    std::int64_t input_bytes = 2 * pixels + threads * kLargestPicture;
+    std::int64_t input_bytes =
+        pipeline_bytes(pipeline(input, true, 1), {},
+                       assume_largest(kLargestPicture, static_cast<int>(input.channels)))
+            .total()
+            .count;
     if (loaded != nullptr) {
-      options.train_batches = batch_sizes(loaded->train.count, batch, drop_last);
-      options.evaluate_batches = batch_sizes(loaded->test.count, batch, false);
-      input_bytes = loaded->train.bytes().count + loaded->test.bytes().count;
+      options.train_batches = batch_sizes(loaded->train->size(), batch, drop_last);
+      input_bytes =
+          pipeline_bytes(pipeline(input, true, threads), loaded->train->index(), loaded->largest)
+              .total()
+              .count;
+      options.evaluate_batches.clear();
+      if (loaded->validation) {
+        options.evaluate_batches = batch_sizes(loaded->validation->size(), batch, false);
+        input_bytes += pipeline_bytes(pipeline(input, false, threads), loaded->validation->index(),
+                                      loaded->largest)
+                           .total()
+                           .count;
+      }
     }
     return Variant{Trainer(op_table(), model.factory(), options),
                    {.input_bytes = input_bytes, .threads = threads}};

@@ -4,15 +4,19 @@
 #include <optional>
 #include <string>
 
+#include "cli/data_options.h"
 #include "cli/memory_options.h"
 #include "cli/options.h"
-#include "data/images.h"
+#include "data/data.h"
 
 namespace plimsoll::cli {
 
+// Sources without what the scan found bad, and the largest image of both.
 struct TrainingData {
-  Images train;
-  Images test;
+  SourcePtr train;
+  SourcePtr validation;  // null: none
+  LargestImage largest;
+  std::vector<Complaint> skipped;
 };
 
 struct TrainingOptions {
@@ -21,18 +25,32 @@ struct TrainingOptions {
   OptimizerOptions optimizer;
   LossOptions loss;
   MemoryOptions memory;
+  DataOptions data_options;
   std::string data;
+  std::string validation;  // data of its own
+  double val_split = 0;    // or a share of the training data
+  std::string augment;     // see data/augment.h
+  std::string resize = "bilinear";
+  std::string normalise = "tf";
+  std::string bad_files = "stop";
   bool drop_last = false;
   std::int64_t seed = 0;
 
   void add_to(CLI::App& command);
   // Checks everything that needs no data.
   void check(const CLI::App& command);
-  // Reads DATA and takes sizes and classes from it where none were named; nothing without DATA.
+  // Lists DATA, reads every picture once, and takes sizes and classes from it where none were
+  // named; nothing without DATA. DataError that lists what is bad, unless bad files are to be
+  // skipped.
   std::optional<TrainingData> load_data();
+  PipelineSettings pipeline(const nn::Input& input, bool training, int threads) const;
 
   // Trainers of this network and data. Without data: one batch size, trained and evaluated.
   VariantMaker maker(const TrainingData* data, int threads) const;
+
+ private:
+  void settle_sizes(const Source& source);
+  void scan_source(SourcePtr& source, TrainingData& loaded) const;
 };
 
 // Makes the trainer and its plan, `--batch max` resolved into options.model.batch.

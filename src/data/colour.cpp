@@ -38,7 +38,7 @@ void change_contrast(std::uint8_t* hwc, std::int64_t pixels, int channels, doubl
   std::array<std::int64_t, 3> sums{};
   for (std::int64_t i = 0; i < pixels; ++i)
     for (int c = 0; c < channels; ++c) sums[static_cast<std::size_t>(c)] += hwc[i * channels + c];
-  std::array<Table, 3> tables;
+  std::array<Table, 3> tables{};
   for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
     const double mean = static_cast<double>(sums[c]) / static_cast<double>(pixels);
     tables[c] = make_table([&](double x) { return round_level((x - mean) * factor + mean); });

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "data/order.h"
 
 namespace plimsoll {
 
@@ -23,15 +22,5 @@ struct Images {
   // What the pixels and labels hold.
   Bytes bytes() const;
 };
-
-// Writes images order[first] .. order[first + count) to `nchw`, channels first, with 0..255 scaled
-// to [-1, 1] as x / 127.5 - 1 (Keras's 'tf' mode). The order must be of all images, and the range
-// within it. Does not allocate or throw; calls on different outputs may run at the same time.
-void fill_batch(const Images& images, const Order& order, std::int64_t first, std::int64_t count,
-                float* nchw) noexcept;
-
-// The labels of the same images.
-void fill_labels(const Images& images, const Order& order, std::int64_t first, std::int64_t count,
-                 std::int32_t* labels) noexcept;
 
 }  // namespace plimsoll

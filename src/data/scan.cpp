@@ -153,7 +153,8 @@ class Scanner {
   Size look_at_file(const Encoded& encoded, std::int64_t i) {
     const std::string where = source_.where(i);
     const ImageInfo info = probe_image(encoded.bytes, where);
-    const DecodeRequest request{.channels = options_.channels};
+    // A doctor looks closely: codes that the fast path would take for zeros are damage.
+    const DecodeRequest request{.channels = options_.channels, .thorough = true};
     if (options_.pixels) decode(encoded, where, info, request);
     ++report_.formats[std::string(to_string(info.format))];
     if (is_misnamed(source_.path(i), info.format)) add_to(report_.wrong_extension, i);

@@ -37,21 +37,39 @@ struct Tally {
   }
 };
 
-Progress evaluate(Trainer& trainer, const Images& images, std::int64_t batch, Progress progress,
+// Puts pictures [first, first + count) of a batch into the tensors of a step.
+void fill(const Batch& batch, const Normalisation& how, const TensorView& image,
+          const TensorView& label, std::int64_t first, std::int64_t count) {
+  const Shape& shape = image.spec.shape;
+  const Size size{.height = shape[2], .width = shape[3]};
+  const std::int64_t bytes = shape[1] * shape[2] * shape[3];
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) {
+    normalise(batch.pixels.data() + (first + i) * bytes, size, static_cast<int>(shape[1]), how,
+              image.image<float>(i));
+    label.at<std::int32_t>(i) = batch.labels[static_cast<std::size_t>(first + i)];
+  }
+}
+
+// The next batch and the seconds it kept us waiting.
+std::optional<Batch> next_batch(Pipeline& pipeline, double* waiting) {
+  const Stopwatch watch;
+  std::optional<Batch> batch = pipeline.next();
+  *waiting += watch.seconds();
+  return batch;
+}
+
+Progress evaluate(Trainer& trainer, const RunData& data, std::int64_t batch_size, Progress progress,
                   RunObserver& observer) {
-  const Order order = Order::sequential(images.count);
   Tally tally;
   progress.phase = Phase::evaluate;
   progress.batch = 0;
-  progress.batches = (images.count + batch - 1) / batch;
-  for (std::int64_t first = 0; first < images.count; first += batch) {
-    const std::int64_t count = std::min(batch, images.count - first);
-    const Stopwatch feeding;
-    fill_batch(images, order, first, count, trainer.image(Phase::evaluate, count).as<float>());
-    fill_labels(images, order, first, count,
-                trainer.label(Phase::evaluate, count).as<std::int32_t>());
-    tally.waiting += feeding.seconds();
-    tally.count(trainer.evaluate_step(count), count);
+  progress.batches = (data.validation_samples + batch_size - 1) / batch_size;
+  data.validation->start(0, 0);
+  while (const auto batch = next_batch(*data.validation, &tally.waiting)) {
+    fill(*batch, data.normalisation, trainer.image(Phase::evaluate, batch->count),
+         trainer.label(Phase::evaluate, batch->count), 0, batch->count);
+    tally.count(trainer.evaluate_step(batch->count), batch->count);
     ++progress.batch;
     tally.describe(&progress);
     observer.on_progress(progress);
@@ -87,12 +105,12 @@ std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch, 
   return sizes;
 }
 
-RunReport run_training(Trainer& trainer, const Images& train, const Images* validation,
-                       const RunOptions& options, RunObserver& observer,
-                       const std::atomic<int>& interrupt) {
+RunReport run_training(Trainer& trainer, const RunData& data, const RunOptions& options,
+                       RunObserver& observer, const std::atomic<int>& interrupt) {
   const Stopwatch watch;
-  const bool drops = options.drop_last && train.count >= options.batch;
-  const std::int64_t per_epoch = drops ? train.count / options.batch * options.batch : train.count;
+  const bool drops = options.drop_last && data.train_samples >= options.batch;
+  const std::int64_t per_epoch =
+      drops ? data.train_samples / options.batch * options.batch : data.train_samples;
   const std::int64_t steps_per_epoch = (per_epoch + options.batch - 1) / options.batch;
   const std::int64_t all_steps = steps_per_epoch * options.epochs;
   const Schedule schedule(options.schedule, options.lr,
@@ -105,25 +123,37 @@ RunReport run_training(Trainer& trainer, const Images& train, const Images* vali
   std::int64_t position = 0;
   std::int64_t epoch = 0;
   bool stop = false;
+  const auto save = [&] {
+    const std::filesystem::path checkpoint = options.out / "weights" / "last.safetensors";
+    make_directories(checkpoint.parent_path());
+    save_checkpoint(trainer, checkpoint,
+                    checkpoint_metadata(options, report.steps, epoch, position, report.images));
+    observer.on_saved(checkpoint);
+  };
+  const auto next_or_save = [&](double* seconds) {
+    try {
+      return next_batch(data.train, seconds);
+    } catch (const DataError&) {
+      save();
+      throw;
+    }
+  };
+  data.train.start(0, 0);
   while (epoch < options.epochs && !stop) {
-    const Order order = Order::shuffled(train.count, options.seed, epoch);
     Tally tally;
     progress.phase = Phase::train;
     progress.epoch = epoch + 1;
     progress.batch = 0;
     progress.batches = steps_per_epoch;
     for (position = 0; position < per_epoch && !stop;) {
-      const std::int64_t count = std::min(options.batch, per_epoch - position);
-      const auto fill = [&](const TensorView& image, const TensorView& label, std::int64_t first,
-                            std::int64_t part) {
-        const Stopwatch feeding;
-        fill_batch(train, order, position + first, part, image.as<float>());
-        fill_labels(train, order, position + first, part, label.as<std::int32_t>());
-        tally.waiting += feeding.seconds();
-      };
-      const StepResult result =
-          trainer.train_batch(count, static_cast<float>(schedule.rate(report.steps)), report.steps,
-                              report.images, fill);
+      const std::optional<Batch> batch = next_or_save(&tally.waiting);
+      expect(batch && batch->epoch == epoch && batch->first == position,
+             "the pipeline and the run are at the same place");
+      const std::int64_t count = batch->count;
+      const StepResult result = trainer.train_batch(
+          count, static_cast<float>(schedule.rate(report.steps)), report.steps, report.images,
+          [&](const TensorView& image, const TensorView& label, std::int64_t first,
+              std::int64_t part) { fill(*batch, data.normalisation, image, label, first, part); });
       if (!std::isfinite(result.gradient_norm)) {
         report.stopped_by = "not finite";
         stop = true;
@@ -147,9 +177,9 @@ RunReport run_training(Trainer& trainer, const Images& train, const Images* vali
       position = 0;
     }
     std::optional<Progress> measured;
-    if (validation != nullptr && report.stopped_by != "interrupt" &&
+    if (data.validation != nullptr && report.stopped_by != "interrupt" &&
         report.stopped_by != "not finite") {
-      measured = evaluate(trainer, *validation, options.batch, progress, observer);
+      measured = evaluate(trainer, data, options.batch, progress, observer);
       report.val_loss = measured->loss;
       report.val_accuracy = measured->accuracy;
     }
@@ -165,11 +195,7 @@ RunReport run_training(Trainer& trainer, const Images& train, const Images* vali
     observer.on_epoch_end(progress, measured);
   }
   report.epochs = epoch;
-  const std::filesystem::path checkpoint = options.out / "weights" / "last.safetensors";
-  make_directories(checkpoint.parent_path());
-  save_checkpoint(trainer, checkpoint,
-                  checkpoint_metadata(options, report.steps, epoch, position, report.images));
-  observer.on_saved(checkpoint);
+  save();
   report.seconds = watch.seconds();
   report.images_per_second =
       training_seconds > 0 ? static_cast<double>(report.images) / training_seconds : 0;

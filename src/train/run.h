@@ -1,4 +1,4 @@
-// A training run over images in memory: epochs, evaluation, checkpoint, records.
+// A training run over a pipeline of pictures: epochs, evaluation, checkpoint, records.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "data/images.h"
+#include "data/pipeline.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
 
@@ -62,14 +62,23 @@ struct RunReport {
   std::string stopped_by;  // "epochs", "steps", "interrupt", "not finite"
 };
 
-// Trains, evaluates after every epoch where `validation` is given, and writes
+// Where a run's batches come from. The pipelines make batches of the trainer's sizes and of its
+// image size.
+struct RunData {
+  Pipeline& train;       // repeats
+  Pipeline* validation;  // in order, does not repeat; null: no evaluation
+  std::int64_t train_samples = 0;
+  std::int64_t validation_samples = 0;
+  Normalisation normalisation;
+};
+
+// Trains, evaluates after every epoch where there is validation data, and writes
 // weights/last.safetensors, results.csv and report.json into options.out. `interrupt` is looked at
 // after every step: when it is set, the step is finished and the checkpoint written. The trainer is
 // open and planned for the batch sizes batch_sizes() names. Throws DataError when a file cannot be
-// written.
-RunReport run_training(Trainer& trainer, const Images& train, const Images* validation,
-                       const RunOptions& options, RunObserver& observer,
-                       const std::atomic<int>& interrupt);
+// written, and when data goes bad: then after the checkpoint of the last good step was written.
+RunReport run_training(Trainer& trainer, const RunData& data, const RunOptions& options,
+                       RunObserver& observer, const std::atomic<int>& interrupt);
 
 // The sizes of the batches that `samples` fall into: the whole one and, unless dropped, the rest.
 std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch, bool drop_last);

@@ -47,7 +47,7 @@ TEST(Refusals, UnknownWordsAreOfferedTheNearest) {
   expect_refusal("train fashion-mnist --loss mae", 2, "--loss");
   expect_refusal("train fashion-mnist --bach 3", 2, "--bach");
   expect_refusal("train", 2, "required");
-  expect_refusal("train no-such-data", 2, "DATA");
+  expect_refusal("train no-such-data", 1, "there is no such file or folder");
 }
 
 TEST(Refusals, AConfigurationNamesTheUnknownKey) {
