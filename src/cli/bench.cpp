@@ -53,15 +53,6 @@ struct LayerTime {
   double flops = 0;
 };
 
-Cost cost_of(const Graph& graph, const Node& node) {
-  if (node.op->cost == nullptr) return {};
-  std::vector<Spec> in;
-  std::vector<Spec> out;
-  for (ValueId id : node.in) in.push_back(graph.spec(id));
-  for (ValueId id : node.out) out.push_back(graph.spec(id));
-  return node.op->cost(node.attrs, in, out);
-}
-
 // Multiplications and additions of convolutions and dense layers: what the peak is about.
 bool is_arithmetic(const Node& node) {
   return node.op->name.starts_with("conv2d") || node.op->name.starts_with("depthwise") ||

@@ -31,8 +31,8 @@ struct Settings : TrainingOptions {
 };
 
 // Runs the step instruction by instruction, twice, and keeps the time of every kernel.
-void measure_times(Settings& s, int threads) {
-  Trainer trainer = s.maker(nullptr, threads)(s.model.batch, s.memory.accumulate).trainer;
+void measure_times(const Settings& s, const TrainingData* data, int threads) {
+  Trainer trainer = s.maker(data, threads)(s.model.batch, s.memory.accumulate).trainer;
   trainer.open();
   Session& session = trainer.session();
   KernelTimes times = KernelTimes::load(cache_directory(), threads);
@@ -88,16 +88,9 @@ Json share_json(const FateShare& share) {
   return {{"tensors", share.tensors}, {"bytes", share.bytes}};
 }
 
-double forward_backward_flops(const Graph& graph) {
+double step_flops(const Graph& graph) {
   double flops = 0;
-  for (const Node& node : graph.nodes()) {
-    if (node.op->cost == nullptr) continue;
-    Specs in;
-    Specs out;
-    for (ValueId id : node.in) in.push_back(graph.spec(id));
-    for (ValueId id : node.out) out.push_back(graph.spec(id));
-    flops += node.op->cost(node.attrs, in, out).flops;
-  }
+  for (const Node& node : graph.nodes()) flops += cost_of(graph, node).flops;
   return flops;
 }
 
@@ -126,7 +119,7 @@ Json plan_json(const Settings& s, const Ready& ready, const OthersEstimate& othe
       {"half", share_json(shares.half)},
       {"spilled", share_json(shares.spilled)},
       {"spill_file_bytes", ready.trainer.session().spill_bytes()},
-      {"extra_flops_percent", 100 * shares.extra_flops / forward_backward_flops(problem.graph())},
+      {"extra_flops_percent", 100 * shares.extra_flops / step_flops(problem.graph())},
       {"predicted_slowdown_percent", run.plan.slowdown_percent},
       {"predicted_step_seconds", run.plan.step_seconds * (1 + run.plan.slowdown_percent / 100)},
       {"peak", {{"step", usage.step_names[usage.peak_step]}, {"tensors", Json::array()}}}};
@@ -189,9 +182,9 @@ void print_plan(const Settings& s, const Ready& ready, const OthersEstimate& oth
 int run(Settings& s) {
   const int threads = s.common.apply_threads();
   const Budget budget = find_budget(s.memory);
-  if (s.measure) measure_times(s, threads);
   const std::optional<TrainingData> data = s.load_data();
   const TrainingData* given = data ? &*data : nullptr;
+  if (s.measure) measure_times(s, given, threads);
   Ready ready = make_ready(s, given, budget, threads);
   if (!s.check_file.empty()) {
     check_plan_file(ready.trainer, s.check_file);

@@ -47,11 +47,7 @@ std::vector<NodeWork> work_of(const Graph& graph, const std::vector<PreparedNode
     const Node& node = graph.nodes()[n];
     NodeWork known{.scratch = nodes[n].job ? nodes[n].job->scratch() : 0};
     if (nodes[n].job && node.op->cost != nullptr) {
-      Specs in;
-      Specs out;
-      for (ValueId id : node.in) in.push_back(graph.spec(id));
-      for (ValueId id : node.out) out.push_back(graph.spec(id));
-      const Cost cost = node.op->cost(node.attrs, in, out);
+      const Cost cost = cost_of(graph, node);
       known.nominal_seconds = kCall + cost.flops / kFlopsPerSecond + cost.bytes / kBytesPerSecond;
     }
     known.seconds = known.nominal_seconds;

@@ -133,4 +133,13 @@ ValueId Backward::call1(std::string_view op, const Values& inputs, const Attrs& 
   return graph.call1(op, inputs, attrs, node.name + "/grad");
 }
 
+Cost cost_of(const Graph& graph, const Node& node) {
+  if (node.op->cost == nullptr) return {};
+  Specs in;
+  Specs out;
+  for (ValueId id : node.in) in.push_back(graph.spec(id));
+  for (ValueId id : node.out) out.push_back(graph.spec(id));
+  return node.op->cost(node.attrs, in, out);
+}
+
 }  // namespace plimsoll

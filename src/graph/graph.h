@@ -99,6 +99,9 @@ struct Backward {
   Values none() const { return Values(node.in.size(), kNoValue); }
 };
 
+// The price of one execution of a node; zero where its op names none.
+Cost cost_of(const Graph& graph, const Node& node);
+
 // The schema's defaults overlaid with `given`; UsageError names an unknown attribute or a wrong
 // type.
 Attrs complete_attrs(const OpDef& op, const Attrs& given);

@@ -95,12 +95,7 @@ FateShares shares_of(const Problem& problem, const Fates& fates) {
     const Node& node = graph.nodes()[static_cast<std::size_t>(step.node)];
     for (std::int32_t out : problem.outs(problem.nodes()[static_cast<std::size_t>(step.node)]))
       if (out >= 0) again[static_cast<std::size_t>(out)] = true;
-    if (node.op->cost == nullptr) continue;
-    Specs in;
-    Specs out;
-    for (ValueId id : node.in) in.push_back(graph.spec(id));
-    for (ValueId id : node.out) out.push_back(graph.spec(id));
-    shares.extra_flops += node.op->cost(node.attrs, in, out).flops;
+    shares.extra_flops += cost_of(graph, node).flops;
   }
   for (std::int32_t choice : problem.choices()) {
     const auto at = static_cast<std::size_t>(choice);
