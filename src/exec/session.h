@@ -89,8 +89,8 @@ class Session {
   std::vector<std::string> resident_names_;
   struct Resident {
     Spec spec;
-    Role role;
-    std::int64_t offset;
+    Role role = Role::state;
+    std::int64_t offset = 0;
   };
   std::unordered_map<std::string, Resident> residents_;
   std::int64_t resident_bytes_ = 0;

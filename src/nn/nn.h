@@ -57,7 +57,7 @@ struct PoolOptions {
 // Running statistics of one BatchNorm and the batch's, to be joined at the end of a step.
 struct RunningStatistics {
   ValueId moving_mean, moving_variance, mean, variance;
-  double momentum;
+  double momentum = 0.99;
 };
 
 struct Input {

@@ -65,8 +65,8 @@ struct RunReport {
 // Where a run's batches come from. The pipelines make batches of the trainer's sizes and of its
 // image size.
 struct RunData {
-  Pipeline& train;       // repeats
-  Pipeline* validation;  // in order, does not repeat; null: no evaluation
+  Pipeline& train;                 // repeats
+  Pipeline* validation = nullptr;  // in order, does not repeat; null: no evaluation
   std::int64_t train_samples = 0;
   std::int64_t validation_samples = 0;
   Normalisation normalisation;
