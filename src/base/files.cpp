@@ -59,6 +59,15 @@ FileHandle open_temporary(const fs::path& path) {
   }
 }
 
+void write_all(const FileHandle& handle, const fs::path& path, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(handle.descriptor(), bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) throw_file_error(path, "cannot write", errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+}
+
 }  // namespace
 
 void throw_file_error(const fs::path& path, std::string_view doing, int error_number) {
@@ -150,12 +159,7 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
   expect(handle_.is_open(), "write to a file that was committed");
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(handle_.descriptor(), bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) throw_file_error(path_, "cannot write", errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
-  }
+  write_all(handle_, path_, bytes);
 }
 
 void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
@@ -173,6 +177,23 @@ void write_file(const fs::path& path, std::string_view text) {
   AtomicFile file(path);
   file.write(text);
   file.commit();
+}
+
+void replace_file(const fs::path& path, std::string_view text) {
+  const fs::path temporary = fs::path(path) += ".tmp";
+  {
+    const FileHandle handle(open_retrying(temporary, O_WRONLY | O_CREAT | O_TRUNC, 0666));
+    if (!handle.is_open()) throw_file_error(temporary, "cannot create", errno);
+    write_all(handle, temporary, std::as_bytes(std::span(text)));
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0)
+    throw_file_error(path, "cannot rename the temporary file", errno);
+}
+
+void append_file(const fs::path& path, std::string_view text) {
+  const FileHandle handle(open_retrying(path, O_WRONLY | O_CREAT | O_APPEND, 0666));
+  if (!handle.is_open()) throw_file_error(path, "cannot open", errno);
+  write_all(handle, path, std::as_bytes(std::span(text)));
 }
 
 void make_directories(const fs::path& path) {

@@ -69,7 +69,8 @@ class AtomicFile {
   void write(std::string_view text);
   void commit();
 
-  const std::filesystem::path& path() const { return path_; }
+  // Where the bytes are until commit(); for those who want to look before.
+  const std::filesystem::path& temporary() const { return temporary_; }
 
  private:
   std::filesystem::path path_;
@@ -79,6 +80,12 @@ class AtomicFile {
 
 // AtomicFile for content that is in memory.
 void write_file(const std::filesystem::path& path, std::string_view text);
+
+// Replaces a file in one go, for readers beside us; what a power cut leaves is not promised.
+void replace_file(const std::filesystem::path& path, std::string_view text);
+
+// Adds to the end of a file, which is made if it is not there.
+void append_file(const std::filesystem::path& path, std::string_view text);
 
 // Creates the folder and those above it; no error if it exists.
 void make_directories(const std::filesystem::path& path);

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -31,50 +30,18 @@ struct Settings {
   std::string pictures;
 };
 
-// A bar on a terminal, a plain line every ten seconds elsewhere; always on standard error.
-class ScanBar {
- public:
-  ScanBar(std::string what, bool quiet)
-      : what_(std::move(what)), quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
-  ScanBar(const ScanBar&) = delete;
-  ScanBar& operator=(const ScanBar&) = delete;
-  ~ScanBar() {
-    if (drawn_ && terminal_) fmt::print(stderr, "\r\x1b[K");
-  }
-
-  void show(std::int64_t done, std::int64_t total, double seconds, const std::string& more) {
-    if (quiet_ || total <= 0 || seconds - last_ < (terminal_ ? 0.2 : 10)) return;
-    last_ = seconds;
-    drawn_ = true;
-    const double share = static_cast<double>(done) / static_cast<double>(total);
-    const double left = share > 0 ? seconds / share - seconds : 0;
-    const auto filled = static_cast<std::size_t>(share * 24);
-    fmt::print(stderr, "{}{} {}{} {:3.0f} % · {} · eta {}{}", terminal_ ? "\r\x1b[K" : "", what_,
-               std::string(filled, '#'), std::string(24 - filled, '.'), share * 100, more,
-               duration_text(left), terminal_ ? "" : "\n");
-    std::fflush(stderr);
-  }
-
- private:
-  std::string what_;
-  bool quiet_;
-  bool terminal_;
-  bool drawn_ = false;
-  double last_ = 0;
-};
-
 ScannedData open_and_scan(const std::string& name, SourceOptions options, int threads, int channels,
                           bool quiet) {
   ScannedData data{.name = name};
   {
     const Stopwatch watch;
-    ScanBar bar("listing " + name, quiet);
+    PhaseBar bar("listing " + name, quiet);
     options.progress = [&](std::int64_t done, std::int64_t total) {
       bar.show(done, total, watch.seconds(), to_string(Bytes{done}));
     };
     data.source = open_source(name, options);
   }
-  ScanBar bar("reading " + name, quiet);
+  PhaseBar bar("reading " + name, quiet);
   data.report =
       scan(*data.source,
            {.workers = threads, .channels = channels, .progress = [&](const ScanProgress& p) {

@@ -14,5 +14,8 @@ Action add_summary(CLI::App& command);
 Action add_bench(CLI::App& command);
 Action add_train(CLI::App& command);
 Action add_check(CLI::App& command);
+Action add_eval(CLI::App& command);
+Action add_predict(CLI::App& command);
+Action add_find_lr(CLI::App& command);
 
 }  // namespace plimsoll::cli

@@ -40,6 +40,9 @@ int run(const std::vector<std::string>& words) {
   add("plan", "what a run needs, before it starts, and how it fits a budget", add_plan);
   add("summary", "layers, parameters and activation bytes of a network", add_summary);
   add("train", "train a network", add_train);
+  add("eval", "loss, accuracy and confusion of trained weights on data", add_eval);
+  add("predict", "classes of pictures", add_predict);
+  add("find-lr", "which learning rate suits a run", add_find_lr);
   add("check", "what a run would meet: machine, container, every file of the data", add_check);
   add("bench", "speed of a training step, and where its time goes", add_bench);
 

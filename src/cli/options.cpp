@@ -25,12 +25,14 @@ void check_range(const char* option, std::int64_t value, std::int64_t least, std
          .expected = "expected " + std::to_string(least) + " to " + std::to_string(most)});
 }
 
-std::string config_path(const std::vector<std::string>& words) {
+// The value that follows a long option, the last one given; empty if it is not there.
+std::string value_behind(const std::vector<std::string>& words, const std::string& option) {
+  std::string value;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--config" && i + 1 < words.size()) return words[i + 1];
-    if (words[i].starts_with("--config=")) return words[i].substr(9);
+    if (words[i] == option && i + 1 < words.size()) value = words[i + 1];
+    if (words[i].starts_with(option + "=")) value = words[i].substr(option.size() + 1);
   }
-  return "";
+  return value;
 }
 
 std::string scalar_text(const toml::node& node, const std::string& where) {
@@ -126,10 +128,9 @@ int CommonOptions::apply_threads() const {
   return count;
 }
 
-std::vector<std::string> with_config(const CLI::App& command,
-                                     const std::vector<std::string>& words) {
-  const std::string path = config_path(words);
-  if (path.empty()) return words;
+namespace {
+
+std::vector<std::string> words_of(const CLI::App& command, const std::string& path) {
   toml::table table;
   try {
     table = toml::parse_file(path);
@@ -163,7 +164,25 @@ std::vector<std::string> with_config(const CLI::App& command,
     }
     result.push_back("--" + name + "=" + scalar_text(node, where));
   }
-  result.insert(result.end(), words.begin(), words.end());
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::string> with_config(const CLI::App& command,
+                                     const std::vector<std::string>& words) {
+  std::vector<std::string> result;
+  const auto add = [&](const std::vector<std::string>& more) {
+    result.insert(result.end(), more.begin(), more.end());
+  };
+  const std::string run = value_behind(words, "--resume");
+  if (!run.empty() && command.get_option_no_throw("--resume") != nullptr) {
+    add(words_of(command, run + "/args.toml"));
+    result.push_back("--out=" + run);
+  }
+  const std::string config = value_behind(words, "--config");
+  if (!config.empty()) add(words_of(command, config));
+  add(words);
   return result;
 }
 

@@ -45,8 +45,9 @@ struct CommonOptions {
 // "299" or "200x300"; UsageError on anything else.
 nn::Size2 parse_image_size(const std::string& text);
 
-// Words of the command line with those of `--config FILE.toml` put before the user's own, so that
-// the user's win. UsageError names an unknown key and the nearest known one.
+// Words of the command line with those of a resumed run's args.toml and of `--config FILE.toml` put
+// before the user's own, so that the user's win. UsageError names an unknown key and the nearest
+// known one.
 std::vector<std::string> with_config(const CLI::App& command,
                                      const std::vector<std::string>& words);
 

@@ -11,15 +11,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kRedraw{200};
 constexpr std::chrono::seconds kPlainLine{10};
-
-std::string line_of(const Progress& p) {
-  const char* phase = p.phase == Phase::train ? "" : "validating · ";
-  return fmt::format(
-      "epoch {}/{} · {}{}/{} · loss {:.4f} · acc {:.4f} · {:.1f} img/s · eta {} · mem {} · data "
-      "wait {:.1f} %",
-      p.epoch, p.epochs, phase, p.batch, p.batches, p.loss, p.accuracy, p.images_per_second,
-      duration_text(p.seconds_left), to_string(memory_usage().resident), p.data_wait_percent);
-}
+constexpr std::size_t kBarLength = 24;
 
 }  // namespace
 
@@ -30,16 +22,50 @@ std::string duration_text(double seconds) {
   return fmt::format("{}h{:02}m", whole / 3600, whole % 3600 / 60);
 }
 
-ProgressPrinter::ProgressPrinter(bool quiet)
+PhaseBar::PhaseBar(std::string what, bool quiet)
+    : what_(std::move(what)), quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+PhaseBar::~PhaseBar() {
+  if (drawn_ && terminal_) fmt::print(stderr, "\r\x1b[K");
+}
+
+void PhaseBar::show(std::int64_t done, std::int64_t total, double seconds,
+                    const std::string& more) {
+  if (quiet_ || total <= 0 || seconds - last_ < (terminal_ ? 0.2 : 10)) return;
+  last_ = seconds;
+  drawn_ = true;
+  const double share = static_cast<double>(done) / static_cast<double>(total);
+  const double left = share > 0 ? seconds / share - seconds : 0;
+  const auto filled = static_cast<std::size_t>(share * static_cast<double>(kBarLength));
+  fmt::print(stderr, "{}{} {}{} {:3.0f} % · {} · eta {}{}", terminal_ ? "\r\x1b[K" : "", what_,
+             std::string(filled, '#'), std::string(kBarLength - filled, '.'), share * 100, more,
+             duration_text(left), terminal_ ? "" : "\n");
+  std::fflush(stderr);
+}
+
+ProgressPrinter::ProgressPrinter(bool quiet, std::int64_t budget_bytes)
     : quiet_(quiet),
+      budget_bytes_(budget_bytes),
       terminal_(isatty(STDOUT_FILENO) == 1),
       last_(std::chrono::steady_clock::now()) {}
+
+std::string ProgressPrinter::line_of(const Progress& p) const {
+  const std::string resident = to_string(memory_usage().resident);
+  return fmt::format(
+      "epoch {}/{} · {}{}/{} · loss {:.4f} · acc {:.4f} · {:.1f} img/s · eta {} · mem {}{} · data "
+      "wait {:.1f} %{}",
+      p.epoch, p.epochs, p.phase == Phase::train ? "" : "validating · ", p.batch, p.batches, p.loss,
+      p.accuracy, p.images_per_second, duration_text(p.seconds_left), resident,
+      budget_bytes_ == kUnlimited.count ? "" : " of " + to_string(Bytes{budget_bytes_}),
+      p.data_wait_percent, p.trouble.empty() ? "" : " · " + p.trouble);
+}
 
 void ProgressPrinter::on_progress(const Progress& progress) {
   if (quiet_) return;
   const auto now = std::chrono::steady_clock::now();
   if (now - last_ < (terminal_ ? std::chrono::steady_clock::duration(kRedraw) : kPlainLine)) return;
   last_ = now;
+  const std::scoped_lock lock(mutex_);
   if (terminal_)
     fmt::print("\r\x1b[K{}", line_of(progress));
   else
@@ -55,20 +81,23 @@ void ProgressPrinter::clear_line() {
 
 void ProgressPrinter::on_epoch_end(const Progress& train,
                                    const std::optional<Progress>& validation) {
+  const std::scoped_lock lock(mutex_);
   clear_line();
   std::string text = fmt::format("epoch {}/{} · loss {:.4f} · acc {:.4f}", train.epoch,
                                  train.epochs, train.loss, train.accuracy);
   if (validation)
     text +=
         fmt::format(" · val_loss {:.4f} · val_acc {:.4f}", validation->loss, validation->accuracy);
-  fmt::print("{} · {:.1f} img/s · mem {}\n", text, train.images_per_second,
-             to_string(memory_usage().resident));
+  fmt::print(quiet_ ? stderr : stdout, "{} · {:.1f} img/s · mem {}\n", text,
+             train.images_per_second, to_string(memory_usage().resident));
   std::fflush(stdout);
 }
 
-void ProgressPrinter::on_saved(const std::filesystem::path& checkpoint) {
+void ProgressPrinter::on_message(const std::string& text) {
+  const std::scoped_lock lock(mutex_);
   clear_line();
-  fmt::print("saved {}\n", checkpoint.string());
+  fmt::print(quiet_ ? stderr : stdout, "{}\n", text);
+  std::fflush(stdout);
 }
 
 }  // namespace plimsoll::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <mutex>
 #include <string>
 
 #include "train/run.h"
@@ -11,21 +12,42 @@ namespace plimsoll::cli {
 // "4m10s", "1h02m", "12s".
 std::string duration_text(double seconds);
 
+// A bar for a phase before or beside the training; always on standard error.
+class PhaseBar {
+ public:
+  PhaseBar(std::string what, bool quiet);
+  PhaseBar(const PhaseBar&) = delete;
+  PhaseBar& operator=(const PhaseBar&) = delete;
+  ~PhaseBar();
+
+  void show(std::int64_t done, std::int64_t total, double seconds, const std::string& more);
+
+ private:
+  std::string what_;
+  bool quiet_;
+  bool terminal_;
+  bool drawn_ = false;
+  double last_ = 0;
+};
+
 class ProgressPrinter final : public RunObserver {
  public:
-  // `quiet` prints only the lines that end an epoch.
-  explicit ProgressPrinter(bool quiet);
+  // `quiet` prints only the lines that end an epoch and messages; those go to standard error.
+  ProgressPrinter(bool quiet, std::int64_t budget_bytes);
 
   void on_progress(const Progress& progress) override;
   void on_epoch_end(const Progress& train, const std::optional<Progress>& validation) override;
-  void on_saved(const std::filesystem::path& checkpoint) override;
+  void on_message(const std::string& text) override;
 
  private:
   void clear_line();
+  std::string line_of(const Progress& progress) const;
 
   bool quiet_;
+  std::int64_t budget_bytes_;
   bool terminal_;
   bool line_open_ = false;
+  std::mutex mutex_;  // messages may come from a second thread
   std::chrono::steady_clock::time_point last_;
 };
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <csignal>
@@ -10,8 +11,9 @@
 #include "cli/commands.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
-#include "cli/training_options.h"
-#include "train/records.h"
+#include "cli/run_folder.h"
+#include "cli/run_settings.h"
+#include "train/recorder.h"
 #include "train/run.h"
 
 namespace plimsoll::cli {
@@ -19,16 +21,13 @@ namespace {
 
 constexpr int kStoppedByWatchdog = 4;
 
-struct Settings : TrainingOptions {
-  RunOptions run;
-  std::string out;
-};
-
 std::atomic<int> interrupted{0};
 
 // The first signal asks the run to finish its step and save; a second one ends the process at once.
 void on_signal(int signal) {
   if (interrupted.exchange(signal) != 0) std::_Exit(128 + signal);
+  constexpr std::string_view kText = "\nfinishing the step and saving; once more ends at once\n";
+  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, kText.data(), kText.size());
 }
 
 void listen_to_signals() {
@@ -37,76 +36,11 @@ void listen_to_signals() {
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
 }
 
-void check(bool good, const char* option, const std::string& got, const char* expected) {
-  if (!good)
-    throw UsageError(
-        {.where = option, .got = got, .expected = std::string("expected ") + expected});
-}
-
-void write_args(const Settings& s, const nn::Input& input, int threads,
-                const std::filesystem::path& path) {
-  std::string text;
-  const auto word = [&](const char* key, const std::string& value) {
-    std::string quoted;
-    for (char c : value) {
-      if (c == '"' || c == '\\') quoted += '\\';
-      quoted += c;
-    }
-    text += fmt::format("{} = \"{}\"\n", key, quoted);
-  };
-  const auto number = [&](const char* key, auto value) {
-    text += fmt::format("{} = {}\n", key, value);
-  };
-  const auto real = [&](const char* key, double value) {
-    text += fmt::format("{} = {}\n", key, to_string(AttrValue(value)));
-  };
-  word("data", s.data);
-  if (!s.validation.empty()) word("val", s.validation);
-  if (s.val_split > 0) real("val-split", s.val_split);
-  if (!s.augment.empty()) word("augment", s.augment);
-  word("resize", s.resize);
-  word("normalise", s.normalise);
-  word("bad-files", s.bad_files);
-  word("model", s.model.model);
-  number("batch", s.run.batch);
-  word("image", fmt::format("{}x{}", input.image.h, input.image.w));
-  number("channels", input.channels);
-  number("classes", s.model.class_count());
-  if (s.model.dropout >= 0) real("dropout", s.model.dropout);
-  if (s.model.auxiliary) number("aux", true);
-  number("threads", threads);
-  word("optimizer", s.optimizer.name);
-  real("momentum", s.optimizer.momentum);
-  if (s.optimizer.nesterov) number("nesterov", true);
-  real("weight-decay", s.optimizer.weight_decay);
-  real("clip-norm", s.optimizer.clip_norm);
-  word("loss", s.loss.name);
-  real("label-smoothing", s.loss.label_smoothing);
-  real("l2", s.loss.l2);
-  real("lr", s.run.lr);
-  word("schedule", s.run.schedule.name);
-  number("warmup", s.run.schedule.warmup);
-  number("epochs", s.run.epochs);
-  number("steps", s.run.steps);
-  if (s.drop_last) number("drop-last", true);
-  if (!s.memory.memory.empty()) word("memory", s.memory.memory);
-  word("stash", s.memory.stash);
-  if (!s.memory.spill.empty()) word("spill", s.memory.spill);
-  number("accumulate", s.memory.accumulate);
-  number("seed", s.seed);
-  write_file(path, text);
-}
-
-void check_settings(const Settings& s) {
-  Schedule(s.run.schedule, s.run.lr, 1);
-  check(s.run.epochs >= 1, "--epochs", std::to_string(s.run.epochs), "at least 1");
-  check(s.run.steps >= 0, "--steps", std::to_string(s.run.steps), "0 (no limit) or more");
-  check(s.run.lr > 0 && s.run.lr < 1e9, "--lr", std::to_string(s.run.lr), "a positive number");
-}
-
 int exit_code(const RunReport& report) {
   if (report.stopped_by == "interrupt") return 128 + interrupted.load();
-  return report.stopped_by == "not finite" ? kStoppedByWatchdog : 0;
+  const bool by_watchdog = report.stopped_by == "not finite" || report.stopped_by == "diverged" ||
+                           report.stopped_by == "plateau";
+  return by_watchdog ? kStoppedByWatchdog : 0;
 }
 
 // What was predicted beside what the kernel measured.
@@ -119,69 +53,152 @@ void print_ledger(const PlannedRun& run, const RunReport& report) {
              to_string(Bytes{measured}), std::abs(off), off >= 0 ? "much" : "little");
 }
 
-void list_bad_files(const std::vector<Complaint>& skipped, const std::filesystem::path& path) {
+std::string bad_files_text(const std::vector<Complaint>& skipped) {
   std::string text;
   for (const Complaint& complaint : skipped)
     text += complaint.where + ": " + complaint.got + "; " + complaint.expected + "\n";
-  write_file(path, text);
-  fmt::print(stderr, "plimsoll: {} bad samples are left out; {} lists them\n", skipped.size(),
-             path.string());
+  return text;
 }
 
-RunReport train_on(const Settings& s, const TrainingData& data, const nn::Input& input, int threads,
-                   Trainer& trainer, ProgressPrinter& printer) {
-  if (!data.skipped.empty()) list_bad_files(data.skipped, s.run.out / "bad_files.txt");
-  Pipeline train(data.train, s.pipeline(input, true, threads), data.largest);
+// The number of threads that an earlier part of the run had; 0 if it cannot be told.
+int threads_before(const std::filesystem::path& args) {
+  const std::string text = "\n" + read_system_file(args);
+  const std::size_t at = text.find("\nthreads = ");
+  return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + 11);
+}
+
+// A run from its words to its end, in one process. Members are in the order they come to be.
+class Training {
+ public:
+  Training(RunSettings settings, const CLI::App& command)
+      : s_(std::move(settings)), command_(command) {}
+  int go();
+
+ private:
+  bool is_quiet() const { return s_.common.quiet || s_.common.json; }
+  // Part of a run with one set of frozen layers; plans again, trains, returns where it stands.
+  RunReport train_stage(Ready& ready, const RunState& from);
+  Ready make_stage(bool frozen);
+  void begin(const Ready& ready);
+  void load(Trainer& trainer, const RunState& from);
+  bool is_complete() const;
+  void print_end(const PlannedRun& run, const RunReport& report) const;
+  std::string resume_command() const { return "plimsoll train --resume " + s_.run.out.string(); }
+
+  RunSettings s_;
+  const CLI::App& command_;
+  int threads_ = 1;
+  Budget budget_;
+  std::optional<TrainingData> data_;
+  std::optional<RunFolder> folder_;
+  std::optional<ProgressPrinter> printer_;
+  std::vector<std::string> news_;  // for the log, once there is one
+};
+
+Ready Training::make_stage(bool frozen) {
+  RunSettings stage = s_;
+  if (!frozen) stage.freeze.clear();
+  Ready ready = make_ready(stage, &*data_, budget_, threads_);
+  s_.model.batch = stage.model.batch;
+  s_.model.batch_max = false;
+  if (!ready.run.plan.fits)
+    throw refusal(ready.trainer, ready.run,
+                  find_levers(stage.maker(&*data_, threads_), s_.memory, ready.run));
+  return ready;
+}
+
+bool Training::is_complete() const {
+  if (!folder_->checkpoint) return false;
+  const RunState& state = folder_->checkpoint->state;
+  return state.epoch >= s_.run.epochs || (s_.run.steps > 0 && state.step >= s_.run.steps);
+}
+
+void Training::begin(const Ready& ready) {
+  const nn::Input input = s_.model.input();
+  const std::filesystem::path args = s_.run.out / "args.toml";
+  if (folder_->checkpoint) {
+    const RunState& state = folder_->checkpoint->state;
+    news_.push_back(fmt::format("resuming {} at step {}, epoch {} of {}", s_.run.out.string(),
+                                state.step, state.epoch + 1, s_.run.epochs));
+    for (const std::string& change : folder_->changes)
+      news_.push_back("changed since: " + change + " (from here on)");
+    const int before = threads_before(args);
+    if (before != 0 && before != threads_)
+      news_.push_back(
+          fmt::format("changed since: threads {} -> {}; sums are rounded differently from here on",
+                      before, threads_));
+  }
+  write_file(args, args_text(command_, s_, input, threads_));
+  write_file(s_.run.out / "plan.txt",
+             plan_text(ready.trainer.session().tape(0), ready.trainer.session().graph(0)));
+  if (!data_->skipped.empty()) {
+    write_file(s_.run.out / "bad_files.txt", bad_files_text(data_->skipped));
+    news_.push_back(fmt::format("{} bad samples are left out; {} lists them", data_->skipped.size(),
+                                (s_.run.out / "bad_files.txt").string()));
+  }
+  if (!s_.freeze.empty())
+    news_.push_back("frozen: " + s_.freeze + "; frozen BatchNorms use their running statistics" +
+                    (s_.unfreeze_after > 0
+                         ? fmt::format("; nothing is frozen after epoch {}", s_.unfreeze_after)
+                         : ""));
+  if (s_.scale_lr)
+    news_.push_back(
+        fmt::format("learning rate {:.4g}: --lr times batch {} / 256", s_.run.lr, input.batch));
+  if (is_quiet()) return;
+  fmt::print(
+      "{} · {} images to train on, {} to validate · {} classes · batch {} · {} threads · {}\n",
+      s_.model.model, data_->train->size(), data_->validation ? data_->validation->size() : 0,
+      s_.model.class_count(), input.batch, threads_, s_.run.out.string());
+  fmt::print("{}", lossy_text(s_.memory));
+  fmt::print("plan: {} of {} · {}\n", to_string(Bytes{ready.run.plan.total_bytes}),
+             budget_size_text(budget_), means_text(ready.trainer, ready.run));
+}
+
+void Training::load(Trainer& trainer, const RunState& from) {
+  if (folder_->checkpoint && from.step == folder_->checkpoint->state.step) {
+    load_checkpoint(*folder_->checkpoint, trainer);
+  } else if (from.step > 0) {
+    load_checkpoint(Checkpoint(s_.run.out / "weights" / "last.safetensors"), trainer);
+  } else if (!s_.weights.empty()) {
+    const std::vector<std::string> left = load_weights(SafetensorsReader(s_.weights), trainer);
+    news_.push_back("weights from " + s_.weights +
+                    (left.empty() ? ""
+                                  : "; not taken, of another size: " + left[0] +
+                                        (left.size() > 1 ? " and others of its layer" : "")));
+  }
+}
+
+RunReport Training::train_stage(Ready& ready, const RunState& from) {
+  const nn::Input input = s_.model.input();
+  ready.trainer.open(s_.memory.spill);
+  load(ready.trainer, from);
+  s_.run.predicted_bytes = ready.run.plan.total_bytes;
+  s_.run.ledger = ready.run.plan.ledger;
+  for (const std::string& text : news_) {
+    try {
+      append_file(s_.run.out / "log.txt", text + "\n");
+    } catch (const DataError&) {
+      // The run tells of a log that cannot be written.
+    }
+    printer_->on_message(text);
+  }
+  news_.clear();
+  Pipeline train(data_->train, s_.pipeline(input, true, threads_), data_->largest);
   std::optional<Pipeline> validation;
-  if (data.validation)
-    validation.emplace(data.validation, s.pipeline(input, false, threads), data.largest);
-  return run_training(trainer,
+  if (data_->validation)
+    validation.emplace(data_->validation, s_.pipeline(input, false, threads_), data_->largest);
+  listen_to_signals();
+  return run_training(ready.trainer,
                       {.train = train,
                        .validation = validation ? &*validation : nullptr,
-                       .train_samples = data.train->size(),
-                       .validation_samples = data.validation ? data.validation->size() : 0,
-                       .normalisation = {.mode = parse_normalisation(s.normalise, "--normalise")}},
-                      s.run, printer, interrupted);
+                       .train_samples = data_->train->size(),
+                       .validation_samples = data_->validation ? data_->validation->size() : 0,
+                       .normalisation = {.mode = parse_normalisation(s_.normalise, "--normalise")}},
+                      s_.run, from, *printer_, interrupted);
 }
 
-int run(Settings s) {
-  check_settings(s);
-  const int threads = s.common.apply_threads();
-  const Budget budget = find_budget(s.memory);
-  const bool quiet = s.common.quiet || s.common.json;
-  if (!quiet) fmt::print("{}\n", budget_text(budget));
-  const TrainingData data = *s.load_data();
-  Ready ready = make_ready(s, &data, budget, threads);
-  Trainer& trainer = ready.trainer;
-  if (!ready.run.plan.fits)
-    throw refusal(trainer, ready.run, find_levers(s.maker(&data, threads), s.memory, ready.run));
-  const nn::Input input = s.model.input();
-  s.run.model = s.model.model;
-  s.run.batch = input.batch;
-  s.run.drop_last = s.drop_last;
-  s.run.seed = static_cast<std::uint64_t>(s.seed);
-  s.run.budget_bytes = budget.bytes;
-  s.run.predicted_bytes = ready.run.plan.total_bytes;
-  s.run.out =
-      s.out.empty() ? make_unique_directory("runs", s.model.model) : std::filesystem::path(s.out);
-  make_directories(s.run.out);
-  write_args(s, input, threads, s.run.out / "args.toml");
-  write_file(s.run.out / "plan.txt",
-             plan_text(trainer.session().tape(0), trainer.session().graph(0)));
-  if (!quiet) {
-    fmt::print(
-        "{} · {} images to train on, {} to validate · {} classes · batch {} · {} threads · {}\n",
-        s.model.model, data.train->size(), data.validation ? data.validation->size() : 0,
-        s.model.class_count(), input.batch, threads, s.run.out.string());
-    fmt::print("{}", lossy_text(s.memory));
-    fmt::print("plan: {} of {} · {}\n", to_string(Bytes{ready.run.plan.total_bytes}),
-               budget_size_text(budget), means_text(trainer, ready.run));
-  }
-  trainer.open(s.memory.spill);
-  listen_to_signals();
-  ProgressPrinter printer(quiet);
-  const RunReport report = train_on(s, data, input, threads, trainer, printer);
-  if (s.common.json) {
+void Training::print_end(const PlannedRun& run, const RunReport& report) const {
+  if (s_.common.json) {
     fmt::print("{}", report_json(report));
   } else {
     fmt::print(
@@ -189,21 +206,65 @@ int run(Settings s) {
         duration_text(report.seconds), report.images_per_second,
         report.val_accuracy ? fmt::format("{:.2f} %", *report.val_accuracy * 100) : "not measured",
         to_string(Bytes{report.measured_peak_bytes}));
-    if (!quiet) print_ledger(ready.run, report);
-    if (report.stopped_by == "not finite")
-      fmt::print(stderr,
-                 "plimsoll: step {}: loss or gradients are not finite; the weights of the last "
-                 "good step were saved\n"
-                 "hint: a smaller --lr, or --clip-norm 1\n",
-                 report.steps + 1);
+    if (!is_quiet()) print_ledger(run, report);
   }
+  if (report.stopped_by == "interrupt") fmt::print(stderr, "resume: {}\n", resume_command());
+  if (exit_code(report) == kStoppedByWatchdog)
+    fmt::print(
+        stderr,
+        "plimsoll: step {}: {}; stopped by the watchdog, see {}\n"
+        "hint: `plimsoll find-lr` finds a rate; a smaller --lr, --warmup, or --clip-norm 1\n",
+        report.steps + 1, report.stopped_by, (s_.run.out / "log.txt").string());
+}
+
+int Training::go() {
+  s_.check_run_options();
+  threads_ = s_.common.apply_threads();
+  budget_ = find_budget(s_.memory);
+  if (!is_quiet()) fmt::print("{}\n", budget_text(budget_));
+  data_ = s_.load_data();
+  const bool thaws = !s_.freeze.empty() && s_.unfreeze_after > 0;
+  // What comes later must fit too; so it is planned before anything starts.
+  if (thaws) make_stage(false);
+  std::optional<Ready> ready(make_stage(true));
+  s_.settle(*data_, s_.model.input());
+  s_.run.budget_bytes = budget_.bytes;
+  folder_.emplace(open_run_folder(s_));
+  s_.run.out = folder_->path;
+  if (is_complete()) {
+    fmt::print("{} is complete: {} epochs, {} steps\nmore --epochs or --steps go on with it\n",
+               s_.run.out.string(), folder_->checkpoint->state.epoch,
+               folder_->checkpoint->state.step);
+    return 0;
+  }
+  printer_.emplace(is_quiet(), budget_.bytes);
+  begin(*ready);
+  RunState from;
+  if (folder_->checkpoint) from = folder_->checkpoint->state;
+  RunReport report;
+  if (thaws && from.epoch < s_.unfreeze_after) {
+    s_.run.pause_after = s_.unfreeze_after;
+    report = train_stage(*ready, from);
+    s_.run.pause_after = 0;
+    if (report.stopped_by == "epochs" && report.epochs < s_.run.epochs) {
+      ready.reset();
+      from = Checkpoint(s_.run.out / "weights" / "last.safetensors").state;
+      ready.emplace(make_stage(false));
+      news_.push_back(fmt::format("epoch {}: nothing is frozen from here on", from.epoch + 1));
+      report = train_stage(*ready, from);
+    }
+  } else {
+    if (thaws) ready.emplace(make_stage(false));
+    report = train_stage(*ready, from);
+  }
+  print_end(ready->run, report);
   return exit_code(report);
 }
 
 }  // namespace
 
 Action add_train(CLI::App& command) {
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<RunSettings>();
   s->model.model = "inception_mini";
   s->model.batch = 64;
   s->add_to(command);
@@ -211,24 +272,16 @@ Action add_train(CLI::App& command) {
       .add_option("DATA,--data", s->data,
                   "a folder with a sub-folder per class, TFRecord files, a CSV, or fashion-mnist")
       ->required();
-  command.add_option("--epochs", s->run.epochs, "times through the data")->capture_default_str();
-  command.add_option("--steps", s->run.steps, "stop after this many steps; 0: no limit")
-      ->capture_default_str();
-  command.add_option("--lr", s->run.lr, "learning rate")->capture_default_str();
-  command.add_option("--schedule", s->run.schedule.name, "constant or cosine")
-      ->capture_default_str();
-  command.add_option("--warmup", s->run.schedule.warmup, "steps over which the rate climbs")
-      ->capture_default_str();
-  command.add_option("--out", s->out,
-                     "run directory; default: the first free of runs/<model>, runs/<model>2, ...");
+  s->add_run_options(command);
   command.footer(
       "Examples:\n"
       "  plimsoll train fashion-mnist --model inception_mini --epochs 2 --lr 0.05\n"
       "  plimsoll train photos/ --model xception --memory 2GiB --batch 16 --val-split 0.2 \\\n"
-      "      --augment horizontal_flip,random_resized_crop=0.35:1");
+      "      --augment horizontal_flip,random_resized_crop=0.35:1 --schedule cosine --warmup 100\n"
+      "  plimsoll train --resume runs/xception --epochs 20");
   return [s, &command] {
     s->check(command);
-    return run(*s);
+    return Training(*s, command).go();
   };
 }
 

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "cli/progress.h"
 #include "ops/table.h"
 #include "train/run.h"
 
@@ -13,6 +16,27 @@ namespace {
 
 void require(bool good, const char* option, const std::string& got, const std::string& expected) {
   if (!good) throw UsageError({.where = option, .got = got, .expected = "expected " + expected});
+}
+
+// "a=1,b=2" as names and numbers that are not negative.
+std::vector<std::pair<std::string, double>> parse_pairs(const std::string& text,
+                                                        const char* option) {
+  std::vector<std::pair<std::string, double>> pairs;
+  if (text.empty()) return pairs;
+  for (std::string_view part : split(text, ',')) {
+    const std::size_t equals = part.rfind('=');
+    double value = -1;
+    if (equals != std::string_view::npos) {
+      const std::string_view number = trim(part.substr(equals + 1));
+      const auto [end, error] =
+          std::from_chars(number.data(), number.data() + number.size(), value);
+      if (error != std::errc() || end != number.data() + number.size()) value = -1;
+    }
+    require(value >= 0 && value < 1e9, option, "'" + std::string(part) + "'",
+            "NAME=NUMBER, separated by commas");
+    pairs.emplace_back(trim(part.substr(0, equals)), value);
+  }
+  return pairs;
 }
 
 // Pixels of a photograph: what is assumed without data.
@@ -49,6 +73,18 @@ void TrainingOptions::add_to(CLI::App& command) {
       ->capture_default_str();
   command.add_option("--bad-files", bad_files, "stop, or skip what cannot be read")
       ->capture_default_str();
+  command.add_option("--freeze", freeze,
+                     "layers that stay as they are: names with * and ?, separated by commas; a "
+                     "frozen BatchNorm uses its running statistics");
+  command.add_option("--lr-for", lr_for,
+                     "rates of their own: PATTERN=FACTOR of layers, separated by commas");
+  command
+      .add_option("--ema", average,
+                  "keep a moving average of the weights with this decay (0.999); it is what is "
+                  "evaluated and saved as best")
+      ->capture_default_str();
+  command.add_option("--class-weights", class_weights,
+                     "balanced, or NAME=WEIGHT separated by commas");
   command.add_flag("--drop-last", drop_last, "leave out the partial last batch");
   command.add_option("--seed", seed)->capture_default_str();
 }
@@ -67,10 +103,83 @@ void TrainingOptions::check(const CLI::App& command) {
           "stop or skip");
   parse_interpolation(resize, "--resize");
   parse_normalisation(normalise, "--normalise");
-  if (!augment.empty())
-    require(parse_augment(augment, "--augment").mixup == 0, "--augment", "mixup",
-            "augmentations that leave a picture one class; mixup is not trained yet");
+  if (!augment.empty()) parse_augment(augment, "--augment");
+  require(average >= 0 && average < 1, "--ema", std::to_string(average),
+          "0 up to, not including, 1");
+  tuning();
   memory.check();
+}
+
+Tuning TrainingOptions::tuning() const {
+  Tuning tuning{.average = average};
+  if (!freeze.empty())
+    for (std::string_view pattern : split(freeze, ',')) tuning.frozen.emplace_back(trim(pattern));
+  for (const auto& [pattern, factor] : parse_pairs(lr_for, "--lr-for"))
+    tuning.lr_factors.emplace_back(pattern, factor);
+  return tuning;
+}
+
+LossOptions TrainingOptions::loss_options() const {
+  LossOptions options = loss;
+  options.weighted = !class_weights.empty();
+  options.mixed = !augment.empty() && parse_augment(augment, "--augment").mixup > 0;
+  return options;
+}
+
+std::vector<float> TrainingOptions::weights_of(const Source& source) const {
+  if (class_weights.empty()) return {};
+  const std::vector<std::string>& names = source.class_names();
+  std::vector<float> weights(static_cast<std::size_t>(model.class_count()), 1.0F);
+  if (class_weights == "balanced") {
+    std::vector<std::int64_t> counts(names.size());
+    for (std::int64_t i = 0; i < source.size(); ++i)
+      ++counts[static_cast<std::size_t>(source.label(i))];
+    for (std::size_t c = 0; c < names.size(); ++c)
+      if (counts[c] > 0)
+        weights[c] =
+            static_cast<float>(static_cast<double>(source.size()) /
+                               static_cast<double>(names.size()) / static_cast<double>(counts[c]));
+    return weights;
+  }
+  for (const auto& [name, weight] : parse_pairs(class_weights, "--class-weights")) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      throw UsageError({.where = "--class-weights",
+                        .got = "the data has no class '" + name + "'",
+                        .expected = "expected NAME=WEIGHT of its classes, or balanced",
+                        .hint = did_you_mean(nearest(name, names))});
+    weights[static_cast<std::size_t>(found - names.begin())] = static_cast<float>(weight);
+  }
+  return weights;
+}
+
+void TrainingOptions::check_patterns(const Trainer& trainer) const {
+  const Tuning wanted = tuning();
+  std::vector<std::string> names;
+  std::vector<std::string> weights;
+  bool trains = false;
+  for (const nn::Layer& layer : trainer.step_graph().layers) {
+    if (layer.parameters.empty()) continue;
+    names.push_back(layer.name);
+    for (const nn::Parameter& parameter : layer.parameters) {
+      weights.push_back(parameter.name);
+      trains = trains || parameter.trainable;
+    }
+  }
+  const std::string kFreeze = "--freeze";
+  const auto check = [&](const std::string& pattern, const std::string& option) {
+    const bool of_weights = pattern.find('/') != std::string::npos && option != kFreeze;
+    const auto& all = of_weights ? weights : names;
+    if (std::none_of(all.begin(), all.end(),
+                     [&](const std::string& name) { return matches(pattern, name); }))
+      throw UsageError({.where = option,
+                        .got = "no layer with weights matches '" + pattern + "'",
+                        .expected = "expected names as `plimsoll summary` lists them",
+                        .hint = did_you_mean(nearest(pattern, names))});
+  };
+  for (const std::string& pattern : wanted.frozen) check(pattern, kFreeze);
+  for (const auto& [pattern, factor] : wanted.lr_factors) check(pattern, "--lr-for");
+  require(trains, "--freeze", "'" + freeze + "' freezes every layer", "something left to train");
 }
 
 std::optional<TrainingData> TrainingOptions::load_data() {
@@ -116,8 +225,15 @@ void TrainingOptions::settle_sizes(const Source& source) {
 
 void TrainingOptions::scan_source(SourcePtr& source, TrainingData& loaded) const {
   std::vector<Complaint> bad = source->defects();
+  PhaseBar bar("reading " + data, common.quiet || common.json);
   const ScanReport report =
-      scan(*source, {.workers = 0, .channels = static_cast<int>(model.input().channels)});
+      scan(*source, {.workers = 0,
+                     .channels = static_cast<int>(model.input().channels),
+                     .progress = [&](const ScanProgress& p) {
+                       bar.show(p.done, p.samples, p.seconds,
+                                fmt::format("{}/{} · {} bad", p.done, p.samples, p.bad));
+                       return true;
+                     }});
   for (const BadSample& sample : report.bad) bad.push_back(sample.complaint);
   loaded.largest.decode = std::max(loaded.largest.decode, report.largest.decode);
   loaded.largest.size.height = std::max(loaded.largest.size.height, report.largest.size.height);
@@ -165,8 +281,9 @@ VariantMaker TrainingOptions::maker(const TrainingData* loaded, int threads) con
                            .train_batches = {batch},
                            .accumulate = accumulate,
                            .evaluate_batches = {batch},
-                           .loss = loss,
+                           .loss = loss_options(),
                            .optimizer = optimizer,
+                           .tuning = tuning(),
                            .seed = static_cast<std::uint64_t>(seed)};
     std::int64_t input_bytes =
         pipeline_bytes(pipeline(input, true, 1), {},
@@ -216,6 +333,7 @@ Ready make_ready(TrainingOptions& options, const TrainingData* data, const Budge
     options.model.batch = best;
   }
   Variant variant = make(options.model.batch, accumulate);
+  options.check_patterns(variant.trainer);
   PlannedRun run = plan_run(variant, options.memory, budget, options.model.batch);
   return {std::move(variant.trainer), std::move(run)};
 }

@@ -35,6 +35,10 @@ struct TrainingOptions {
   std::string bad_files = "stop";
   bool drop_last = false;
   std::int64_t seed = 0;
+  std::string freeze;         // patterns of layers, with commas
+  std::string lr_for;         // PATTERN=FACTOR, with commas
+  double average = 0;         // decay of the moving average of the weights; 0: none
+  std::string class_weights;  // "balanced", or NAME=WEIGHT with commas; empty: all 1
 
   void add_to(CLI::App& command);
   // Checks everything that needs no data.
@@ -44,6 +48,12 @@ struct TrainingOptions {
   // skipped.
   std::optional<TrainingData> load_data();
   PipelineSettings pipeline(const nn::Input& input, bool training, int threads) const;
+  Tuning tuning() const;
+  LossOptions loss_options() const;
+  // Weights by class; empty if none were asked for. UsageError for a class the data does not have.
+  std::vector<float> weights_of(const Source& source) const;
+  // UsageError if a pattern of --freeze or --lr-for matches no layer.
+  void check_patterns(const Trainer& trainer) const;
 
   // Trainers of this network and data. Without data: one batch size, trained and evaluated.
   VariantMaker maker(const TrainingData* data, int threads) const;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <mutex>
@@ -84,6 +85,14 @@ struct SlotMemory {
   std::vector<float> other_shares;
 };
 
+// One thread's tools, and which sample it is at, for those who ask.
+struct Worker {
+  std::optional<PictureMaker> maker;
+  std::vector<std::uint8_t> other;
+  std::atomic<std::int64_t> sample = -1;  // -1: none
+  std::atomic<std::chrono::steady_clock::duration> since = {};
+};
+
 }  // namespace
 
 struct Pipeline::State {
@@ -108,6 +117,7 @@ struct Pipeline::State {
                        .samples = std::vector<std::int64_t>(batch),
                        .other_labels = std::vector<std::int32_t>(mixes ? batch : 0),
                        .other_shares = std::vector<float>(mixes ? batch : 0)});
+    workers = std::vector<Worker>(static_cast<std::size_t>(settings.most_workers()));
     if (bytes.cache > Bytes{0}) cache.emplace(source->size(), settings.picture_bytes());
   }
 
@@ -117,13 +127,12 @@ struct Pipeline::State {
   }
 
   void work(int number);
-  void fill(PictureMaker& maker, std::vector<std::uint8_t>& other, const Share& share,
-            std::int64_t k);
+  void fill(Worker& worker, const Share& share, std::int64_t k);
   // Sample i to `hwc`, from the cache or made.
-  void make(PictureMaker& maker, std::int64_t i, std::int64_t epoch, std::uint8_t* hwc, Draw& draw);
+  void make(Worker& worker, std::int64_t i, std::int64_t epoch, std::uint8_t* hwc, Draw& draw);
   // The sample at `position` of the order or, with BadFiles::skip, the next one after it that can
   // be made. Returns which it was.
-  std::int64_t make_at(PictureMaker& maker, const Order& order, std::int64_t position,
+  std::int64_t make_at(Worker& worker, const Order& order, std::int64_t position,
                        std::int64_t epoch, std::uint8_t* hwc, Draw& draw);
   void note_bad(std::int64_t i, const DataError& error);
   void tell_bad();
@@ -136,6 +145,7 @@ struct Pipeline::State {
   BatchQueue queue;
   std::vector<SlotMemory> slots;
   std::optional<PictureCache> cache;
+  std::vector<Worker> workers;
 
   std::atomic<std::int64_t> made = 0;
   std::atomic<std::int64_t> busy_nanoseconds = 0;
@@ -150,10 +160,12 @@ struct Pipeline::State {
   std::vector<std::thread> threads;  // last: they use all of the above
 };
 
-void Pipeline::State::make(PictureMaker& maker, std::int64_t i, std::int64_t epoch,
-                           std::uint8_t* hwc, Draw& draw) {
+void Pipeline::State::make(Worker& worker, std::int64_t i, std::int64_t epoch, std::uint8_t* hwc,
+                           Draw& draw) {
   if (cache && cache->read(i, hwc)) return;
-  maker.make(i, epoch, hwc, draw);
+  worker.since = std::chrono::steady_clock::now().time_since_epoch();
+  worker.sample = i;
+  worker.maker->make(i, epoch, hwc, draw);
   if (cache) cache->write(i, hwc);
 }
 
@@ -172,16 +184,15 @@ void Pipeline::State::tell_bad() {
     for (const Complaint& complaint : now) settings.on_bad(complaint);
 }
 
-std::int64_t Pipeline::State::make_at(PictureMaker& maker, const Order& order,
-                                      std::int64_t position, std::int64_t epoch, std::uint8_t* hwc,
-                                      Draw& draw) {
+std::int64_t Pipeline::State::make_at(Worker& worker, const Order& order, std::int64_t position,
+                                      std::int64_t epoch, std::uint8_t* hwc, Draw& draw) {
   // A disk that went away fails on every sample; nobody wants to hear of a million.
   const std::int64_t tries =
       settings.bad_files == BadFiles::stop ? 1 : std::min<std::int64_t>(source->size(), 100);
   for (std::int64_t k = 0;; ++k) {
     const std::int64_t i = order[(position + k) % order.size()];
     try {
-      make(maker, i, epoch, hwc, draw);
+      make(worker, i, epoch, hwc, draw);
       return i;
     } catch (const DataError& error) {
       if (settings.bad_files == BadFiles::stop) throw;
@@ -195,15 +206,14 @@ std::int64_t Pipeline::State::make_at(PictureMaker& maker, const Order& order,
   }
 }
 
-void Pipeline::State::fill(PictureMaker& maker, std::vector<std::uint8_t>& other,
-                           const Share& share, std::int64_t k) {
+void Pipeline::State::fill(Worker& worker, const Share& share, std::int64_t k) {
   SlotMemory& slot = slots[static_cast<std::size_t>(share.slot)];
   const Order epoch_order = order(share.epoch);
   const std::int64_t picture = settings.picture_bytes();
   const auto at = static_cast<std::size_t>(share.at + k);
   std::uint8_t* hwc = slot.pixels.data() + (share.at + k) * picture;
   Draw draw;
-  const std::int64_t i = make_at(maker, epoch_order, share.position + k, share.epoch, hwc, draw);
+  const std::int64_t i = make_at(worker, epoch_order, share.position + k, share.epoch, hwc, draw);
   slot.samples[at] = i;
   slot.labels[at] = source->label(i);
   if (slot.other_labels.empty()) return;
@@ -215,32 +225,33 @@ void Pipeline::State::fill(PictureMaker& maker, std::vector<std::uint8_t>& other
   Draw partner_draw;
   // By position in the order: what replaces a bad sample is found as for any other.
   const std::int64_t j =
-      make_at(maker, epoch_order, partner, share.epoch, other.data(), partner_draw);
-  mix(hwc, other.data(), picture, draw.mixup);
+      make_at(worker, epoch_order, partner, share.epoch, worker.other.data(), partner_draw);
+  mix(hwc, worker.other.data(), picture, draw.mixup);
   slot.other_labels[at] = source->label(j);
   slot.other_shares[at] = static_cast<float>(draw.mixup);
 }
 
 void Pipeline::State::work(int number) {
-  // Made by the worker itself, so that its memory lies near the processor it runs on.
-  std::optional<PictureMaker> maker;
-  std::vector<std::uint8_t> other;
+  Worker& worker = workers[static_cast<std::size_t>(number)];
   while (const std::optional<Share> share = queue.take(number)) {
     std::int64_t k = 0;
     try {
-      if (!maker) {
-        maker.emplace(*source, settings, largest);
+      if (!worker.maker) {
+        // By the worker itself, so that its memory lies near the processor it runs on.
+        worker.maker.emplace(*source, settings, largest);
         if (settings.augment.mixup > 0)
-          other.resize(static_cast<std::size_t>(settings.picture_bytes()));
+          worker.other.resize(static_cast<std::size_t>(settings.picture_bytes()));
       }
       const Stopwatch watch;
-      for (; k < share->count; ++k) fill(*maker, other, *share, k);
+      for (; k < share->count; ++k) fill(worker, *share, k);
       busy_nanoseconds += std::llround(watch.seconds() * 1e9);
       made += share->count;
     } catch (...) {
+      worker.sample = -1;
       queue.fail(*share, share->at + k, std::current_exception());
       continue;
     }
+    worker.sample = -1;
     queue.finish(*share);
   }
 }
@@ -356,6 +367,18 @@ double Pipeline::wait_seconds() const { return state_->waited; }
 Pipeline::Work Pipeline::work() const {
   return {.seconds = static_cast<double>(state_->busy_nanoseconds.load()) * 1e-9,
           .pictures = state_->made.load()};
+}
+
+std::vector<Pipeline::Doing> Pipeline::doing() const {
+  std::vector<Doing> all;
+  for (const Worker& worker : state_->workers) {
+    const std::int64_t sample = worker.sample;
+    if (sample < 0) continue;
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    all.push_back({.where = state_->source->where(sample),
+                   .seconds = std::chrono::duration<double>(now - worker.since.load()).count()});
+  }
+  return all;
 }
 
 }  // namespace plimsoll

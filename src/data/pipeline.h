@@ -132,6 +132,12 @@ class Pipeline {
     std::int64_t pictures = 0;
   };
   Work work() const;
+  // What each worker is at, idle ones left out. May be called from any thread.
+  struct Doing {
+    std::string where;
+    double seconds = 0;  // since it began with it
+  };
+  std::vector<Doing> doing() const;
 
  private:
   struct State;

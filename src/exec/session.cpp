@@ -185,20 +185,34 @@ void Session::open(const std::filesystem::path& spill_directory) {
   }
 }
 
+template <class Execute>
+void Session::walk(const Track& track, Execute each) {
+  const bool spills = !track.tape.transfers.empty();
+  if (spills) carrier_->begin_step(track.tape.transfers, arena_->at(0));
+  for (std::size_t i = 0; i < track.bound.size(); ++i) {
+    if (track.bound[i].transfers_needed > 0) carrier_->wait_for(track.bound[i].transfers_needed);
+    each(i);
+    if (spills) carrier_->advance(static_cast<std::int32_t>(i) + 1);
+  }
+  if (spills) carrier_->end_step();
+}
+
 void Session::run(std::size_t tape) noexcept {
   const StepRegion region;
   const Track& track = *tracks_[tape];
-  if (track.tape.transfers.empty()) {
-    for (const BoundInstruction& step : track.bound) execute(step);
-    return;
-  }
-  carrier_->begin_step(track.tape.transfers, arena_->at(0));
-  for (std::size_t i = 0; i < track.bound.size(); ++i) {
-    if (track.bound[i].transfers_needed > 0) carrier_->wait_for(track.bound[i].transfers_needed);
+  walk(track, [&](std::size_t i) { execute(track.bound[i]); });
+}
+
+void Session::run_watched(std::size_t tape, const Look& look) {
+  const Track& track = *tracks_[tape];
+  bool going = true;
+  walk(track, [&](std::size_t i) {
+    if (!going) return;  // transfers are carried to their end all the same
     execute(track.bound[i]);
-    carrier_->advance(static_cast<std::int32_t>(i) + 1);
-  }
-  carrier_->end_step();
+    const Instruction& instruction = track.tape.instructions[i];
+    if (instruction.kind == StepKind::run)
+      going = look(track.request.graph.node(instruction.node), track.bound[i].out);
+  });
 }
 
 void Session::check_spill() {

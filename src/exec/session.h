@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -61,6 +63,10 @@ class Session {
 
   // Executes one step. No allocation, no system call of ours but for spilling, no exception.
   void run(std::size_t tape) noexcept;
+  // The same step for eyes: `look` sees the operands that every node wrote, as soon as they are
+  // written, and may end the step there by returning false. Allocates.
+  using Look = std::function<bool(const Node& node, std::span<const TensorView> out)>;
+  void run_watched(std::size_t tape, const Look& look);
   // Throws DataError if spilling failed in a step since the last call: its results are worthless.
   void check_spill();
   // One instruction of it; for tools that measure or look between nodes.
@@ -84,6 +90,8 @@ class Session {
   struct Track;
   void settle_residents();
   void bind(Track& track);
+  template <class Execute>
+  void walk(const Track& track, Execute each);
 
   std::vector<std::unique_ptr<Track>> tracks_;
   std::vector<std::string> resident_names_;

@@ -13,6 +13,8 @@
 namespace plimsoll {
 namespace {
 
+constexpr std::size_t kProofBuffer = std::size_t{1} << 16;
+
 std::uint32_t crc32_of(std::span<const std::byte> bytes, std::uint32_t before = 0) {
   return static_cast<std::uint32_t>(
       ::crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
@@ -42,6 +44,14 @@ std::int64_t StoredTensor::bytes() const {
   std::int64_t bytes = size_of(type);
   for (const std::int64_t dim : shape) bytes *= dim;
   return bytes;
+}
+
+std::string to_string(const StoredTensor& tensor) {
+  std::string text(name_of(tensor.type));
+  text += " [";
+  for (std::size_t i = 0; i < tensor.shape.size(); ++i)
+    text += (i > 0 ? ", " : "") + std::to_string(tensor.shape[i]);
+  return text + "]";
 }
 
 SafetensorsWriter::SafetensorsWriter(std::filesystem::path path, std::vector<StoredTensor> tensors,
@@ -81,6 +91,8 @@ void SafetensorsWriter::commit() {
   for (const std::uint32_t checksum : checksums_)
     for (int i = 0; i < 4; ++i) bytes += static_cast<char>(checksum >> (8 * i) & 0xFF);
   file_.write(bytes);
+  std::vector<std::byte> buffer(kProofBuffer);
+  SafetensorsReader(file_.temporary()).verify(buffer);
   file_.commit();
 }
 

@@ -30,6 +30,9 @@ struct StoredTensor {
   bool operator==(const StoredTensor&) const = default;
 };
 
+// "F32 [64, 3, 7, 7]".
+std::string to_string(const StoredTensor& tensor);
+
 using Metadata = std::map<std::string, std::string>;
 
 // Writes one file. The same tensors, metadata and bytes give the same file, bit for bit. The file
@@ -45,7 +48,8 @@ class SafetensorsWriter {
   // of the constructor, each in as many pieces as is convenient. Anything else is a bug.
   void append(std::string_view name, std::span<const std::byte> piece);
 
-  // All tensors must be complete.
+  // All tensors must be complete. The bytes are read back against their checksums before they take
+  // the place of an older file.
   void commit();
 
  private:
@@ -72,6 +76,7 @@ class SafetensorsReader {
   const Metadata& metadata() const { return metadata_; }
   // Null if there is none; valid as long as the reader.
   const StoredTensor* find(std::string_view name) const;
+  const std::filesystem::path& path() const { return file_.path; }
   bool has_checksums() const { return !checksums_.empty(); }
 
   // Hands the tensor's bytes to `take` in order, in pieces that fill `buffer` (the last may be

@@ -33,7 +33,8 @@ Ints padding_cells(Padding padding, const Spec& x, Size2 kernel, Size2 stride, S
   return {h / 2, w / 2, h - h / 2, w - w / 2};
 }
 
-Builder::Builder(const OpTable& ops, const Input& input, Mode mode) : graph_(ops), mode_(mode) {
+Builder::Builder(const OpTable& ops, const Input& input, Mode mode, IsFrozen is_frozen)
+    : graph_(ops), mode_(mode), is_frozen_(std::move(is_frozen)) {
   const Spec image{.dtype = input.dtype,
                    .shape = {input.batch, input.channels, input.image.h, input.image.w},
                    .layout = Layout::plain};
@@ -86,6 +87,7 @@ ValueId Builder::parameter(std::string_view weight, const Spec& spec, const Init
                       .got = "a weight of shape " + to_string(spec.shape),
                       .expected = "expected at most 2^33 elements",
                       .hint = "is the number of classes or units right?"});
+  trainable = trainable && !is_frozen(layers_.back().name);
   layers_.back().parameters.push_back({name, spec, init, trainable});
   return graph_.add_value(name, spec, trainable ? Role::parameter : Role::state);
 }
@@ -183,7 +185,7 @@ ValueId Builder::batch_norm(ValueId x, const BatchNormOptions& options) {
       begin_layer("BatchNormalization", "batch_normalization", options.name, {x});
   const ValueId y = blocked_image(x);
   const Spec channels = plain({spec(y).shape[1]}, spec(y).dtype);
-  const bool uses_batch = mode_ == Mode::training && !options.frozen;
+  const bool uses_batch = mode_ == Mode::training && !options.frozen && !is_frozen(layer);
   ValueId gamma = kNoValue;
   ValueId beta = kNoValue;
   if (options.scale) gamma = parameter("gamma", channels, {Init::Kind::ones}, !options.frozen);

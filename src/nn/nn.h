@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -72,7 +73,9 @@ struct Input {
 // cannot be.
 class Builder {
  public:
-  Builder(const OpTable& ops, const Input& input, Mode mode);
+  // Layers that `is_frozen` names are not trained, and their BatchNorms use running statistics.
+  using IsFrozen = std::function<bool(std::string_view layer)>;
+  Builder(const OpTable& ops, const Input& input, Mode mode, IsFrozen is_frozen = {});
 
   ValueId image() const { return image_; }
 
@@ -120,6 +123,7 @@ class Builder {
   std::size_t layer_of(ValueId id) const;
 
  private:
+  bool is_frozen(std::string_view layer) const { return is_frozen_ && is_frozen_(layer); }
   // Opens a new layer; parameters added until the next one belong to it.
   std::string begin_layer(std::string_view type, std::string_view base, std::string_view name,
                           const Values& inputs);
@@ -137,6 +141,7 @@ class Builder {
 
   Graph graph_;
   Mode mode_;
+  IsFrozen is_frozen_;
   ValueId image_;
   ValueId sample_;  // position of the batch's first sample in the run; keys randomness
   std::vector<Layer> layers_;

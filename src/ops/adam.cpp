@@ -14,7 +14,7 @@ Specs infer(const Attrs&, std::span<const Spec> in) {
 void update(const Attrs& attrs, const Args& args) noexcept {
   const double factor = gradient_factor(attrs, args);
   if (factor < 0) return;
-  const double lr = static_cast<double>(args.in[4].at<float>(0));
+  const double lr = learning_rate(attrs, args, 2);
   const double step = static_cast<double>(args.in[5].at<std::int64_t>(0) + 1);
   const double beta1 = attrs.real("beta1");
   const double beta2 = attrs.real("beta2");

@@ -15,7 +15,7 @@ void update(const Attrs& attrs, const Args& args) noexcept {
   const double factor = gradient_factor(attrs, args);
   if (factor < 0) return;
   const std::size_t slots = slots_of(attrs);
-  const double lr = static_cast<double>(args.in[2 + slots].at<float>(0));
+  const double lr = learning_rate(attrs, args, slots);
   for_real(args.in[0].spec.dtype, [&]<class T>(T) {
     const auto rate = static_cast<T>(lr);
     const auto by = static_cast<T>(factor);

@@ -14,7 +14,7 @@ void update(const Attrs& attrs, const Args& args) noexcept {
   const double factor = gradient_factor(attrs, args);
   if (factor < 0) return;
   const std::size_t slots = slots_of(attrs);
-  const double lr = static_cast<double>(args.in[2 + slots].at<float>(0));
+  const double lr = learning_rate(attrs, args, slots);
   const bool nesterov = attrs.flag("nesterov");
   for_real(args.in[0].spec.dtype, [&]<class T>(T) {
     const auto rate = static_cast<T>(lr);
@@ -43,7 +43,10 @@ std::vector<Sample> samples() {
   const SampleInput norm{plain({1}, DType::f64), SampleInput::Fill::positive};
   return {{.in = {tensor, tensor, tensor, lr, norm}},
           {.in = {tensor, tensor, tensor, lr, norm},
-           .attrs = {{"nesterov", std::int64_t{1}}, {"weight_decay", 0.01}, {"clip_norm", 0.1}}},
+           .attrs = {{"nesterov", std::int64_t{1}},
+                     {"weight_decay", 0.01},
+                     {"clip_norm", 0.1},
+                     {"lr_factor", 0.25}}},
           {.in = {tensor, tensor, lr, norm}, .attrs = {{"momentum", 0.0}}}};
 }
 

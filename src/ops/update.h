@@ -13,6 +13,7 @@ namespace plimsoll::ops {
 inline std::vector<AttrSchema> update_schema(std::vector<AttrSchema> own) {
   own.push_back({"weight_decay", 0.0, "pulls weights to zero"});
   own.push_back({"clip_norm", 0.0, "largest norm of all gradients together; 0: no limit"});
+  own.push_back({"lr_factor", 1.0, "times the learning rate"});
   return own;
 }
 
@@ -47,6 +48,11 @@ inline double gradient_factor(const Attrs& attrs, const Args& args) {
   if (!std::isfinite(norm)) return -1;
   const double limit = attrs.real("clip_norm");
   return limit > 0 && norm > limit ? limit / norm : 1.0;
+}
+
+// The rate of this weight; the run's is the operand behind `slots` slots.
+inline double learning_rate(const Attrs& attrs, const Args& args, std::size_t slots) {
+  return static_cast<double>(args.in[2 + slots].at<float>(0)) * attrs.real("lr_factor");
 }
 
 // Calls body(i) for every stored element, in parallel pieces.

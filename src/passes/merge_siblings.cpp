@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "passes/rewrite.h"
 
@@ -21,13 +22,16 @@ bool is_pointwise(const Graph& graph, const Node& node, const std::vector<int>& 
 
 using Siblings = std::vector<const Node*>;
 
-// Pointwise convolutions by what they read and whether they are trained; at least two of each.
-std::vector<Siblings> find_siblings(const Graph& graph, const Keep& keep) {
+// Pointwise convolutions by what they read, whether they are trained, and their kind; at least two
+// of each.
+std::vector<Siblings> find_siblings(const Graph& graph, const Keep& keep, const WeightKind& kind) {
   const std::vector<int> uses = count_uses(graph, keep);
-  std::map<std::pair<ValueId, Role>, Siblings> by_input;
+  std::map<std::tuple<ValueId, Role, double>, Siblings> by_input;
   for (const Node& node : graph.nodes())
-    if (is_pointwise(graph, node, uses))
-      by_input[{node.in[0], graph.value(node.in[1]).role}].push_back(&node);
+    if (is_pointwise(graph, node, uses)) {
+      const Value& weight = graph.value(node.in[1]);
+      by_input[{node.in[0], weight.role, kind ? kind(weight.name) : 0.0}].push_back(&node);
+    }
   std::vector<Siblings> found;
   for (auto& [key, nodes] : by_input)
     if (nodes.size() > 1) found.push_back(std::move(nodes));
@@ -36,8 +40,8 @@ std::vector<Siblings> find_siblings(const Graph& graph, const Keep& keep) {
 
 }  // namespace
 
-MergedGraph merge_siblings(const Graph& graph, const Keep& keep) {
-  const std::vector<Siblings> groups = find_siblings(graph, keep);
+MergedGraph merge_siblings(const Graph& graph, const Keep& keep, const WeightKind& kind) {
+  const std::vector<Siblings> groups = find_siblings(graph, keep, kind);
   std::map<const Node*, const Siblings*> group_of;
   std::vector<bool> is_part(graph.values().size(), false);
   for (const Siblings& group : groups)

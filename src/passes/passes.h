@@ -1,6 +1,9 @@
 // Graph in, better graph out. Every pass keeps what is computed and changes only how.
 #pragma once
 
+#include <functional>
+#include <string_view>
+
 #include "graph/graph.h"
 
 namespace plimsoll {
@@ -28,8 +31,10 @@ struct MergedGraph {
 };
 
 // Runs 1x1 convolutions that read the same tensor as one, on a forward graph: the tensor is read
-// once, and the gradients by it need no sum. Their weights become parts of one parameter.
-MergedGraph merge_siblings(const Graph& graph, const Keep& keep);
+// once, and the gradients by it need no sum. Their weights become parts of one parameter; only
+// weights of the same kind do, where a kind is given.
+using WeightKind = std::function<double(std::string_view weight)>;
+MergedGraph merge_siblings(const Graph& graph, const Keep& keep, const WeightKind& kind = {});
 
 // Lets bn_grad add up the two gradients it is given, instead of an add before it. Nodes are only
 // left out behind the first that it changes, so the indices of forward stay.

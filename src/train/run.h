@@ -1,4 +1,4 @@
-// A training run over a pipeline of pictures: epochs, evaluation, checkpoint, records.
+// A training run over a pipeline of pictures: epochs, evaluation, checkpoints, records.
 #pragma once
 
 #include <atomic>
@@ -6,26 +6,45 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
 #include "data/pipeline.h"
+#include "train/checkpoint.h"
+#include "train/evaluation.h"
+#include "train/ledger.h"
+#include "train/saver.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
+#include "train/watchdog.h"
 
 namespace plimsoll {
 
+// Which of validation's numbers says that an epoch was better.
+enum class Monitor : std::uint8_t { loss, accuracy };
+
 struct RunOptions {
   std::string model;  // for the records
+  std::string data;
   std::int64_t epochs = 1;
-  std::int64_t steps = 0;  // stop after this many; 0: no limit
+  std::int64_t pause_after = 0;  // epochs; end there as if it were the last; 0: no pause
+  std::int64_t steps = 0;        // stop after this many; 0: no limit
   std::int64_t batch = 32;
   bool drop_last = false;  // leave out the partial last batch of an epoch
   double lr = 0.01;        // the schedule's peak
   ScheduleOptions schedule;
-  std::uint64_t seed = 0;
+  Monitor monitor = Monitor::loss;
+  std::int64_t early_stop = 0;       // epochs without a better one; 0: never
+  std::vector<float> class_weights;  // by class; empty: all 1
+  SaveOptions save;
+  WatchdogOptions watchdog;
+  bool histograms = false;    // of the weights, for TensorBoard
   std::filesystem::path out;  // run directory; exists
+  RunIdentity identity;
+  std::vector<std::string> class_names;
   std::int64_t budget_bytes = kUnlimited.count;
   std::int64_t predicted_bytes = 0;
+  Ledger ledger;
 };
 
 // What happens in a run, as it happens. Calls come from the thread that runs it.
@@ -33,10 +52,14 @@ struct Progress {
   Phase phase = Phase::train;
   std::int64_t epoch = 0, epochs = 0;   // epoch counts from 1
   std::int64_t batch = 0, batches = 0;  // done in this phase, and in all
+  std::int64_t step = 0;                // of the whole run
   double loss = 0, accuracy = 0;        // mean so far
+  double top5 = 0;                      // share of samples whose label is among the first five
+  double lr = 0;
   double images_per_second = 0;
   double seconds_left = 0;  // of the phase's epoch
   double data_wait_percent = 0;
+  std::string trouble;  // something to be seen at once: "not saved since step 120: disk full"
 };
 
 class RunObserver {
@@ -44,22 +67,24 @@ class RunObserver {
   virtual ~RunObserver() = default;
   virtual void on_progress(const Progress&) = 0;
   virtual void on_epoch_end(const Progress& train, const std::optional<Progress>& validation) = 0;
-  virtual void on_saved(const std::filesystem::path& checkpoint) = 0;
+  // Something to be read: it is in log.txt too. May come from another thread.
+  virtual void on_message(const std::string& text) = 0;
 };
 
 struct RunReport {
   std::string model;
   std::int64_t steps = 0, epochs = 0, images = 0;
-  double seconds = 0;
+  double seconds = 0;            // of this process
   double images_per_second = 0;  // of training proper: no evaluation, no saving
   double data_wait_percent = 0;
   double loss = 0, accuracy = 0;
-  std::optional<double> val_loss, val_accuracy;
+  std::optional<double> val_loss, val_accuracy, val_top5;
   std::int64_t budget_bytes = 0, predicted_bytes = 0;
   std::int64_t measured_peak_bytes = 0;
   std::optional<std::int64_t> cgroup_peak_bytes;  // where the process is alone in its group
   std::int64_t arena_bytes = 0;
-  std::string stopped_by;  // "epochs", "steps", "interrupt", "not finite"
+  // "epochs", "steps", "interrupt", "early stop", "not finite", "diverged", "plateau"
+  std::string stopped_by;
 };
 
 // Where a run's batches come from. The pipelines make batches of the trainer's sizes and of its
@@ -72,15 +97,14 @@ struct RunData {
   Normalisation normalisation;
 };
 
-// Trains, evaluates after every epoch where there is validation data, and writes
-// weights/last.safetensors, results.csv and report.json into options.out. `interrupt` is looked at
+// Trains from `from` on (its tensors are in the trainer), evaluates after every epoch where there
+// is validation data, and leaves checkpoints and records in options.out. `interrupt` is looked at
 // after every step: when it is set, the step is finished and the checkpoint written. The trainer is
-// open and planned for the batch sizes batch_sizes() names. Throws DataError when a file cannot be
-// written, and when data goes bad: then after the checkpoint of the last good step was written.
+// open and planned for the batch sizes batch_sizes() names. Records that cannot be written are told
+// of and left; DataError when the last checkpoint cannot be written, and when data goes bad: then
+// after the checkpoint of the last good step was written.
 RunReport run_training(Trainer& trainer, const RunData& data, const RunOptions& options,
-                       RunObserver& observer, const std::atomic<int>& interrupt);
-
-// The sizes of the batches that `samples` fall into: the whole one and, unless dropped, the rest.
-std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch, bool drop_last);
+                       const RunState& from, RunObserver& observer,
+                       const std::atomic<int>& interrupt);
 
 }  // namespace plimsoll

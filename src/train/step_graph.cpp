@@ -1,5 +1,7 @@
 #include "train/step_graph.h"
 
+#include <fnmatch.h>
+
 #include "autodiff/autodiff.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -16,13 +18,12 @@ struct Forward {
 };
 
 Forward build_forward(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
-                      nn::Mode mode, Fusion fusion) {
-  nn::Builder builder(ops, input, mode);
+                      nn::Mode mode, const Tuning& tuning, Fusion fusion) {
+  nn::Builder builder(ops, input, mode,
+                      [&](std::string_view layer) { return is_frozen(tuning, layer); });
   const nn::Heads heads = network(builder);
-  Forward forward{builder.graph(),
-                  heads,
-                  builder.running_statistics(),
-                  {TapeRequest{Graph(ops)}, {}, {}, {}, {}}};
+  Forward forward{
+      builder.graph(), heads, builder.running_statistics(), {.tape = TapeRequest{Graph(ops)}}};
   std::vector<std::size_t> outputs{builder.layer_of(heads.logits)};
   if (heads.auxiliary) outputs.push_back(builder.layer_of(heads.auxiliary));
   for (std::size_t layer : nn::keras_order(builder.layers(), outputs)) {
@@ -36,18 +37,23 @@ Forward build_forward(const OpTable& ops, const nn::Input& input, const NetworkF
       keep.push_back(id);
   if (fusion == Fusion::full) {
     forward.graph = fuse(forward.graph, keep);
-    MergedGraph merged = merge_siblings(forward.graph, keep);
+    MergedGraph merged = merge_siblings(
+        forward.graph, keep, [&](std::string_view weight) { return lr_factor(tuning, weight); });
     forward.graph = std::move(merged.graph);
     forward.step.merged = std::move(merged.merged);
   }
   return forward;
 }
 
-ValueId append_loss(Graph& graph, const LossOptions& options, ValueId logits, ValueId label,
+// `targets`: the label and, where samples have them, weight, second label and its share.
+ValueId append_loss(Graph& graph, const LossOptions& options, ValueId logits, const Values& targets,
                     const std::string& layer) {
-  if (options.name == "categorical_crossentropy")
-    return graph.call("softmax_cross_entropy", {logits, label},
-                      {{"smoothing", options.label_smoothing}}, layer)[0];
+  if (options.name == "categorical_crossentropy") {
+    Values in{logits};
+    in.insert(in.end(), targets.begin(), targets.end());
+    return graph.call("softmax_cross_entropy", in, {{"smoothing", options.label_smoothing}},
+                      layer)[0];
+  }
   const std::vector<std::string> names{"categorical_crossentropy", "binary_crossentropy", "mse"};
   const bool binary = options.name == "binary_crossentropy";
   if (!binary && options.name != "mse")
@@ -55,9 +61,13 @@ ValueId append_loss(Graph& graph, const LossOptions& options, ValueId logits, Va
                       .got = "there is no loss '" + options.name + "'",
                       .expected = "expected one of " + join(names, ", "),
                       .hint = did_you_mean(nearest(options.name, names))});
+  if (targets.size() > 1)
+    throw UsageError({.where = "--loss",
+                      .got = options.name + " with class weights or mixup",
+                      .expected = "expected categorical_crossentropy"});
   const Spec& spec = graph.spec(logits);
   const ValueId target =
-      graph.call1("one_hot", {label}, {{"classes", spec.shape[1]}}, layer + "/target");
+      graph.call1("one_hot", {targets[0]}, {{"classes", spec.shape[1]}}, layer + "/target");
   return graph.call(binary ? "sigmoid_cross_entropy" : "mean_squared_error", {logits, target}, {},
                     layer)[0];
 }
@@ -67,12 +77,19 @@ ValueId append_measures(Graph& graph, const LossOptions& options, const nn::Head
                         Values* results) {
   const std::int64_t batch = graph.spec(heads.logits).shape[0];
   const ValueId label = graph.add_value("label", plain({batch}, DType::i32), Role::input);
-  ValueId loss = append_loss(graph, options, heads.logits, label, "loss");
+  Values targets{label};
+  if (options.weighted || options.mixed)
+    targets.push_back(graph.add_value("weight", plain({batch}), Role::input));
+  if (options.mixed) {
+    targets.push_back(graph.add_value("other", plain({batch}, DType::i32), Role::input));
+    targets.push_back(graph.add_value("other_share", plain({batch}), Role::input));
+  }
+  ValueId loss = append_loss(graph, options, heads.logits, targets, "loss");
   *results = {loss, graph.call1("accuracy", {heads.logits, label}, {}, "correct"), heads.logits};
   graph.rename(loss, "loss");
   graph.rename(heads.logits, "logits");
   if (heads.auxiliary) {
-    const ValueId side = append_loss(graph, options, heads.auxiliary, label, "aux_loss");
+    const ValueId side = append_loss(graph, options, heads.auxiliary, targets, "aux_loss");
     loss = graph.call1("add", {loss, side}, {{"last_factor", options.auxiliary_weight}},
                        "loss/with_aux");
   }
@@ -88,7 +105,8 @@ ValueId append_measures(Graph& graph, const LossOptions& options, const nn::Head
 }
 
 void append_updates(Graph& graph, const std::vector<Gradient>& gradients,
-                    const OptimizerOp& optimizer, ValueId norm, std::vector<std::string>* slots) {
+                    const OptimizerOp& optimizer, const Tuning& tuning, ValueId norm,
+                    StepGraph* result) {
   const ValueId lr = graph.add_value("lr", plain({1}), Role::input);
   const ValueId step = optimizer.needs_step
                            ? graph.add_value("step", plain({1}, DType::i64), Role::input)
@@ -97,13 +115,20 @@ void append_updates(Graph& graph, const std::vector<Gradient>& gradients,
     const Value parameter = graph.value(gradient.parameter);
     Values in{gradient.parameter, gradient.value};
     for (const std::string& slot : optimizer.slots) {
-      slots->push_back("optimizer/" + parameter.name + "/" + slot);
-      in.push_back(graph.add_value(slots->back(), parameter.spec, Role::state));
+      result->slots.push_back("optimizer/" + parameter.name + "/" + slot);
+      in.push_back(graph.add_value(result->slots.back(), parameter.spec, Role::state));
     }
     in.push_back(lr);
     if (step) in.push_back(step);
     in.push_back(norm);
-    graph.call(optimizer.op, in, optimizer.attrs, parameter.name + "/update");
+    Attrs attrs = optimizer.attrs;
+    attrs.set("lr_factor", lr_factor(tuning, parameter.name));
+    const ValueId updated = graph.call(optimizer.op, in, attrs, parameter.name + "/update")[0];
+    if (tuning.average == 0) continue;
+    result->averages.push_back("average/" + parameter.name);
+    const ValueId average = graph.add_value(result->averages.back(), parameter.spec, Role::state);
+    graph.call("moving_average", {average, updated, norm}, {{"decay", tuning.average}},
+               parameter.name + "/average");
   }
 }
 
@@ -121,11 +146,29 @@ void accumulate(Graph& graph, std::vector<Gradient>& gradients) {
 
 }  // namespace
 
+bool matches(const std::string& pattern, std::string_view name) {
+  return ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
+}
+
+bool is_frozen(const Tuning& tuning, std::string_view layer) {
+  return std::any_of(tuning.frozen.begin(), tuning.frozen.end(),
+                     [&](const std::string& pattern) { return matches(pattern, layer); });
+}
+
+double lr_factor(const Tuning& tuning, std::string_view weight) {
+  weight = weight.substr(0, weight.find("--"));  // of merged weights, which share a factor
+  const std::string_view layer = weight.substr(0, weight.rfind('/'));
+  double factor = 1;
+  for (const auto& [pattern, value] : tuning.lr_factors)
+    if (matches(pattern, pattern.find('/') == std::string::npos ? layer : weight)) factor = value;
+  return factor;
+}
+
 StepGraph training_graph(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
-                         const LossOptions& loss, const OptimizerOptions& optimizer, Fusion fusion,
-                         Part part) {
+                         const LossOptions& loss, const OptimizerOptions& optimizer,
+                         const Tuning& tuning, Fusion fusion, Part part) {
   const OptimizerOp rule = optimizer_op(optimizer);
-  Forward forward = build_forward(ops, input, network, nn::Mode::training, fusion);
+  Forward forward = build_forward(ops, input, network, nn::Mode::training, tuning, fusion);
   Graph& graph = forward.graph;
   Values results;
   const ValueId total = append_measures(graph, loss, forward.heads, &results);
@@ -149,7 +192,7 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
     graph = fold_gradient_sums(graph, keep);
   }
   // Updates come last: a step that is not finite leaves every resident as it was.
-  if (part != Part::early) append_updates(graph, gradients, rule, norm, &forward.step.slots);
+  if (part != Part::early) append_updates(graph, gradients, rule, tuning, norm, &forward.step);
   for (const nn::RunningStatistics& r : forward.running)
     graph.call("bn_update", {r.moving_mean, r.moving_variance, r.mean, r.variance, norm},
                {{"momentum", r.momentum}}, graph.value(r.moving_mean).name + "/update");
@@ -161,10 +204,12 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
 }
 
 StepGraph evaluation_graph(const OpTable& ops, const nn::Input& input,
-                           const NetworkFactory& network, const LossOptions& loss, Fusion fusion) {
-  Forward forward = build_forward(ops, input, network, nn::Mode::inference, fusion);
+                           const NetworkFactory& network, const LossOptions& loss,
+                           const Tuning& tuning, Fusion fusion) {
+  Forward forward = build_forward(ops, input, network, nn::Mode::inference, tuning, fusion);
   LossOptions plain_loss = loss;
   plain_loss.l2 = 0;
+  plain_loss.weighted = plain_loss.mixed = false;
   Values results;
   append_measures(forward.graph, plain_loss, forward.heads, &results);
   settle_views(forward.graph);

@@ -20,10 +20,25 @@ struct LossOptions {
   double label_smoothing = 0;
   double l2 = 0;  // times the sum of squared kernels
   double auxiliary_weight = 0.4;
+  bool weighted = false;  // samples have weights, input `weight`; training only
+  bool mixed = false;     // and second labels, inputs `other` and `other_share`; training only
 };
+
+// Weights by name: which stay as they are, which learn at a rate of their own, and whether a moving
+// average of them is kept. Patterns are globs over layer names ("block1*"); those of lr_factors
+// with a slash over weight names ("*/kernel").
+struct Tuning {
+  std::vector<std::string> frozen;
+  std::vector<std::pair<std::string, double>> lr_factors;  // the last that matches counts
+  double average = 0;                                      // decay; 0: no average
+};
+bool matches(const std::string& pattern, std::string_view name);
+bool is_frozen(const Tuning& tuning, std::string_view layer);
+double lr_factor(const Tuning& tuning, std::string_view weight);
 
 // Names of the values a step is fed and read by.
 //   in:  image f32 [N,C,H,W] · label i32 [N] · lr f32 [1] · step i64 [1] · sample i64 [1]
+//        and as LossOptions asks: weight f32 [N] · other i32 [N] · other_share f32 [N]
 //   out: loss f32 [1] · correct i64 [2] (first, first five) · logits f32 [N,classes] · norm f64 [1]
 struct StepGraph {
   TapeRequest tape;
@@ -31,6 +46,7 @@ struct StepGraph {
   std::vector<nn::Parameter> parameters;  // of the layers, in that order, under their own names
   std::vector<MergedParameter> merged;    // those that lie inside a larger one
   std::vector<std::string> slots;         // names of the optimizer's residents, all start at zero
+  std::vector<std::string> averages;      // "average/<weight>", start as the weight
 };
 
 // How far the graph is rewritten. `plain` runs layer by layer as written: for comparisons.
@@ -42,11 +58,12 @@ enum class Part : std::uint8_t { whole, early, last };
 
 StepGraph training_graph(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
                          const LossOptions& loss, const OptimizerOptions& optimizer,
-                         Fusion fusion = Fusion::full, Part part = Part::whole);
+                         const Tuning& tuning = {}, Fusion fusion = Fusion::full,
+                         Part part = Part::whole);
 
 // Forward only, with running statistics.
 StepGraph evaluation_graph(const OpTable& ops, const nn::Input& input,
                            const NetworkFactory& network, const LossOptions& loss,
-                           Fusion fusion = Fusion::full);
+                           const Tuning& tuning = {}, Fusion fusion = Fusion::full);
 
 }  // namespace plimsoll

@@ -41,14 +41,15 @@ Trainer::Tapes Trainer::make_tapes(const OpTable& ops, const NetworkFactory& net
   }
   for (std::int64_t batch : options.evaluate_batches) want({Phase::evaluate, Part::whole, batch});
   expect(!keys.empty(), "a trainer has something to run");
-  Tapes tapes{{}, keys, {TapeRequest{Graph(ops)}, {}, {}, {}, {}}};
+  Tapes tapes{{}, keys, {.tape = TapeRequest{Graph(ops)}}};
   nn::Input input = options.input;
   for (const TapeKey& key : keys) {
     input.batch = key.batch;
-    StepGraph step = key.phase == Phase::train
-                         ? training_graph(ops, input, network, options.loss, options.optimizer,
-                                          options.fusion, key.part)
-                         : evaluation_graph(ops, input, network, options.loss, options.fusion);
+    StepGraph step =
+        key.phase == Phase::train
+            ? training_graph(ops, input, network, options.loss, options.optimizer, options.tuning,
+                             options.fusion, key.part)
+            : evaluation_graph(ops, input, network, options.loss, options.tuning, options.fusion);
     tapes.requests.push_back(std::move(step.tape));
     if (tapes.requests.size() == 1) tapes.first = std::move(step);
   }
@@ -56,7 +57,7 @@ Trainer::Tapes Trainer::make_tapes(const OpTable& ops, const NetworkFactory& net
 }
 
 Trainer::Trainer(const OpTable& ops, const NetworkFactory& network, const TrainerOptions& options)
-    : step_{TapeRequest{Graph(ops)}, {}, {}, {}, {}},
+    : step_{.tape = TapeRequest{Graph(ops)}},
       session_([&] {
         Tapes tapes = make_tapes(ops, network, options);
         step_ = std::move(tapes.first);
@@ -87,14 +88,19 @@ StepResult Trainer::read_result(std::size_t tape) const noexcept {
   return result;
 }
 
-StepResult Trainer::run_part(const TapeKey& key, float lr, std::int64_t step, std::int64_t sample,
-                             float share) noexcept {
-  const std::size_t tape = tape_of(key);
+void Trainer::set_scalars(std::size_t tape, float lr, std::int64_t step, std::int64_t sample,
+                          float share) noexcept {
   const Graph& graph = session_.graph(tape);
   if (graph.find("lr")) session_.view(tape, "lr").at<float>(0) = lr;
   if (graph.find("step")) session_.view(tape, "step").at<std::int64_t>(0) = step;
   if (graph.find("share")) session_.view(tape, "share").at<float>(0) = share;
   session_.view(tape, "sample").at<std::int64_t>(0) = sample;
+}
+
+StepResult Trainer::run_part(const TapeKey& key, float lr, std::int64_t step, std::int64_t sample,
+                             float share) noexcept {
+  const std::size_t tape = tape_of(key);
+  set_scalars(tape, lr, step, sample, share);
   session_.run(tape);
   StepResult result = read_result(tape);
   result.gradient_norm = session_.view(tape, "norm").at<double>(0);
@@ -106,31 +112,66 @@ StepResult Trainer::train_step(std::int64_t batch, float lr, std::int64_t step,
   return run_part({Phase::train, Part::whole, batch}, lr, step, sample, 1);
 }
 
-StepResult Trainer::train_batch(std::int64_t batch, float lr, std::int64_t step,
-                                std::int64_t sample, const FillPart& fill) {
-  if (batch > largest_part_)
-    for (const std::string& name : session_.resident_names())
-      if (name.starts_with("accumulated/")) {
-        const TensorView total = session_.resident(name);
-        std::memset(total.data, 0, static_cast<std::size_t>(total.spec.bytes()));
-      }
-  StepResult sum;
+void Trainer::clear_sums(std::int64_t batch) {
+  if (batch <= largest_part_) return;
+  for (const std::string& name : session_.resident_names())
+    if (name.starts_with("accumulated/")) {
+      const TensorView total = session_.resident(name);
+      std::memset(total.data, 0, static_cast<std::size_t>(total.spec.bytes()));
+    }
+}
+
+template <class Each>
+void Trainer::over_parts(std::int64_t batch, const FillPart& fill, Each each) {
+  clear_sums(batch);
   for (std::int64_t first = 0; first < batch; first += largest_part_) {
     const std::int64_t count = std::min(largest_part_, batch - first);
     const bool is_last = first + count == batch;
     const Part part = batch <= largest_part_ ? Part::whole : is_last ? Part::last : Part::early;
     const TapeKey key{Phase::train, part, count};
     const std::size_t tape = tape_of(key);
-    fill(session_.view(tape, "image"), session_.view(tape, "label"), first, count);
-    const double share = static_cast<double>(count) / static_cast<double>(batch);
+    const auto maybe = [&](const char* name) {
+      return session_.graph(tape).find(name) ? std::optional(session_.view(tape, name))
+                                             : std::nullopt;
+    };
+    fill({.image = session_.view(tape, "image"),
+          .label = session_.view(tape, "label"),
+          .weight = maybe("weight"),
+          .other = maybe("other"),
+          .other_share = maybe("other_share")},
+         first, count);
+    each(key, first, static_cast<double>(count) / static_cast<double>(batch));
+  }
+}
+
+StepResult Trainer::train_batch(std::int64_t batch, float lr, std::int64_t step,
+                                std::int64_t sample, const FillPart& fill) {
+  StepResult sum;
+  over_parts(batch, fill, [&](const TapeKey& key, std::int64_t first, double share) {
     const StepResult result = run_part(key, lr, step, sample + first, static_cast<float>(share));
     session_.check_spill();
     sum.loss += share * result.loss;
     sum.correct += result.correct;
     sum.in_five += result.in_five;
     sum.gradient_norm = result.gradient_norm;
-  }
+  });
   return sum;
+}
+
+void Trainer::watch_batch(std::int64_t batch, std::int64_t step, std::int64_t sample,
+                          const FillPart& fill, const Session::Look& look) {
+  bool going = true;
+  over_parts(batch, fill, [&](const TapeKey& key, std::int64_t first, double share) {
+    if (!going) return;
+    const std::size_t tape = tape_of(key);
+    set_scalars(tape, 0, step, sample + first, static_cast<float>(share));
+    session_.run_watched(tape, [&](const Node& node, std::span<const TensorView> out) {
+      if (!going) return false;
+      going = look(node, out);
+      return going && node.op->name != "global_norm";  // updates come behind it
+    });
+    session_.check_spill();
+  });
 }
 
 StepResult Trainer::evaluate_step(std::int64_t batch) noexcept {

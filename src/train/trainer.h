@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct TrainerOptions {
   std::vector<std::int64_t> evaluate_batches;  // and evaluated; may be empty
   LossOptions loss;
   OptimizerOptions optimizer;
+  Tuning tuning = {};
   std::uint64_t seed = 0;
   Fusion fusion = Fusion::full;
   KernelChoice kernels = KernelChoice::best;
@@ -32,6 +34,12 @@ struct StepResult {
   std::int64_t correct = 0;  // samples whose label scored highest
   std::int64_t in_five = 0;  // or among the five highest
   double gradient_norm = 0;  // training only; not finite: nothing was updated
+};
+
+// What a training step is given. Empty where the loss does not ask for it.
+struct StepInputs {
+  TensorView image, label;
+  std::optional<TensorView> weight, other, other_share;
 };
 
 // Chooses kernels when constructed, plans in plan(), allocates in open(), then only computes. Fill
@@ -63,11 +71,15 @@ class Trainer {
   // One update from a batch in as many parts as were asked for; `fill` puts samples
   // [first, first + count) of the batch into the tensors it is given. Throws what `fill` throws,
   // and DataError when spilling failed; then nothing is to be saved.
-  using FillPart = std::function<void(const TensorView& image, const TensorView& label,
-                                      std::int64_t first, std::int64_t count)>;
+  using FillPart =
+      std::function<void(const StepInputs& inputs, std::int64_t first, std::int64_t count)>;
   StepResult train_batch(std::int64_t batch, float lr, std::int64_t step, std::int64_t sample,
                          const FillPart& fill);
   StepResult evaluate_step(std::int64_t batch) noexcept;
+  // The part of train_batch() before any update, node by node: `look` sees what each wrote. Changes
+  // no weight and no statistic.
+  void watch_batch(std::int64_t batch, std::int64_t step, std::int64_t sample, const FillPart& fill,
+                   const Session::Look& look);
 
   const Session& session() const { return session_; }
   Session& session() { return session_; }
@@ -89,6 +101,12 @@ class Trainer {
   static Tapes make_tapes(const OpTable& ops, const NetworkFactory& network,
                           const TrainerOptions& options);
   std::size_t tape_of(const TapeKey& key) const;
+  void clear_sums(std::int64_t batch);
+  // Calls each(key, first, count) for the parts of a batch, with their inputs filled.
+  template <class Each>
+  void over_parts(std::int64_t batch, const FillPart& fill, Each each);
+  void set_scalars(std::size_t tape, float lr, std::int64_t step, std::int64_t sample,
+                   float share) noexcept;
   StepResult run_part(const TapeKey& key, float lr, std::int64_t step, std::int64_t sample,
                       float share) noexcept;
   StepResult read_result(std::size_t tape) const noexcept;

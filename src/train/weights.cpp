@@ -1,5 +1,6 @@
 #include "train/weights.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -52,6 +53,7 @@ double initial_value(const nn::Init& init, std::uint64_t key, std::uint64_t i) {
   bug("initial value of an unknown kind");
 }
 
+constexpr std::string_view kAverage = "average/";
 constexpr std::size_t kPiece = 16384;
 
 }  // namespace
@@ -85,6 +87,32 @@ std::vector<NamedTensor> slot_tensors(const Session& session, const StepGraph& s
   return tensors;
 }
 
+std::vector<NamedTensor> average_tensors(const Session& session, const StepGraph& step) {
+  std::vector<NamedTensor> tensors;
+  for (const nn::Parameter& parameter : step.parameters) {
+    if (step.averages.empty() || !parameter.trainable) continue;
+    const auto decorate = [](const std::string& weight) { return "average/" + weight; };
+    tensors.push_back({decorate(parameter.name), view_of(session, step, parameter.name, decorate)});
+  }
+  return tensors;
+}
+
+void start_averages(const Session& session, const StepGraph& step) {
+  for (const std::string& name : step.averages) {
+    const TensorView average = session.resident(name);
+    std::memcpy(average.data, session.resident(name.substr(kAverage.size())).data,
+                static_cast<std::size_t>(average.spec.bytes()));
+  }
+}
+
+void exchange_averages(const Session& session, const StepGraph& step) {
+  for (const std::string& name : step.averages) {
+    const TensorView average = session.resident(name);
+    std::swap_ranges(average.data, average.data + average.spec.bytes(),
+                     session.resident(name.substr(kAverage.size())).data);
+  }
+}
+
 void initialise(const Session& session, const StepGraph& step, std::uint64_t seed) {
   const std::vector<NamedTensor> tensors = weight_tensors(session, step);
   std::array<float, kPiece> piece{};
@@ -103,6 +131,7 @@ void initialise(const Session& session, const StepGraph& step, std::uint64_t see
     const TensorView view = session.resident(slot);
     std::memset(view.data, 0, static_cast<std::size_t>(view.spec.bytes()));
   }
+  start_averages(session, step);
 }
 
 void save_tensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
@@ -125,6 +154,30 @@ void save_tensors(const std::filesystem::path& path, const std::vector<NamedTens
     }
   }
   writer.commit();
+}
+
+void load_tensors(const SafetensorsReader& file, const std::vector<NamedTensor>& tensors) {
+  for (const NamedTensor& tensor : tensors) {
+    const StoredTensor* stored = file.find(tensor.name);
+    const Shape& shape = tensor.view.spec.shape;
+    const StoredTensor expected{
+        .name = tensor.name, .type = ElementType::f32, .shape = {shape.begin(), shape.end()}};
+    if (stored == nullptr || *stored != expected)
+      throw DataError({.where = file.path().string() + ": tensor '" + tensor.name + "'",
+                       .got = stored == nullptr ? "there is none" : to_string(*stored),
+                       .expected = "expected " + to_string(expected),
+                       .hint = "is it the same network with as many classes?"});
+  }
+  std::array<float, kPiece> piece{};
+  for (const NamedTensor& tensor : tensors) {
+    std::int64_t first = 0;
+    file.read(tensor.name, std::as_writable_bytes(std::span(piece)),
+              [&](std::span<const std::byte> bytes) {
+                const std::span<const float> part(piece.data(), bytes.size() / sizeof(float));
+                write_elements(tensor.view, first, part);
+                first += static_cast<std::int64_t>(part.size());
+              });
+  }
 }
 
 }  // namespace plimsoll

@@ -24,6 +24,14 @@ std::vector<NamedTensor> weight_tensors(const Session& session, const StepGraph&
 // The optimizer's tensors, "optimizer/<weight>/<slot>", weights in Keras's order.
 std::vector<NamedTensor> slot_tensors(const Session& session, const StepGraph& step);
 
+// Their moving averages, "average/<weight>"; empty if there are none.
+std::vector<NamedTensor> average_tensors(const Session& session, const StepGraph& step);
+
+// Averages begin as the weights they follow.
+void start_averages(const Session& session, const StepGraph& step);
+// Puts the averages in the weights' place and the weights in theirs.
+void exchange_averages(const Session& session, const StepGraph& step);
+
 // Gives every weight its starting value, a function of (seed, its name, index), and zeroes the
 // slots.
 void initialise(const Session& session, const StepGraph& step, std::uint64_t seed);
@@ -34,5 +42,9 @@ inline constexpr std::int64_t kCheckpointBuffer = std::int64_t{1} << 20;
 // Writes tensors as f32 in logical order, a few at a time, and appears complete or not at all.
 void save_tensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
                   const Metadata& metadata);
+
+// Reads every tensor from the file, checked against its checksums. DataError if one is missing or
+// has another shape, before anything was read; or if the file is damaged, when part of them was.
+void load_tensors(const SafetensorsReader& file, const std::vector<NamedTensor>& tensors);
 
 }  // namespace plimsoll

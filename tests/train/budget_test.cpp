@@ -67,11 +67,11 @@ std::vector<std::byte> train(const Training& run, const Fates& fates,
   trainer.plan(fates);
   trainer.open(folder.path());
   for (std::int64_t step = 0; step < run.steps; ++step) {
-    const StepResult result = trainer.train_batch(
-        kBatch, 0.01F, step, step * kBatch,
-        [&](const TensorView& image, const TensorView& label, std::int64_t first, std::int64_t) {
-          fill(image, label, step, first);
-        });
+    const StepResult result =
+        trainer.train_batch(kBatch, 0.01F, step, step * kBatch,
+                            [&](const StepInputs& inputs, std::int64_t first, std::int64_t) {
+                              fill(inputs.image, inputs.label, step, first);
+                            });
     if (losses != nullptr) losses->push_back(result.loss);
   }
   return residents(trainer);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <nlohmann/json.hpp>
+
 #include "tests/support/complaints.h"
 
 namespace plimsoll {
@@ -27,6 +30,33 @@ TEST(Schedule, WarmUpClimbsToThePeak) {
   EXPECT_DOUBLE_EQ(schedule.rate(0), 0.1);
   EXPECT_DOUBLE_EQ(schedule.rate(8), 0.9);
   EXPECT_DOUBLE_EQ(schedule.rate(9), 1.0);
+}
+
+TEST(Schedule, EveryRateIsThatOfKerasAndPyTorch) {
+  std::ifstream file(std::string(PLIMSOLL_TESTS_DIR) + "/golden/schedules.json");
+  const auto golden = nlohmann::json::parse(file);
+  ASSERT_GT(golden["rates"].size(), 10U);
+  for (const auto& [name, rates] : golden["rates"].items()) {
+    const Schedule schedule({.name = name}, golden["peak"], golden["steps"]);
+    for (std::int64_t step = 0; step < std::ssize(rates); ++step) {
+      const double expected = rates[static_cast<std::size_t>(step)];
+      EXPECT_NEAR(schedule.rate(step), expected, 2e-6 * 0.1 + 2e-6 * expected)
+          << name << " at step " << step;
+    }
+  }
+}
+
+TEST(Schedule, LengthsMayBeGivenInEpochs) {
+  const Schedule schedule({.name = "step:every=2e,factor=0.5"}, 1.0, 100, 10);
+  EXPECT_DOUBLE_EQ(schedule.rate(19), 1.0);
+  EXPECT_DOUBLE_EQ(schedule.rate(20), 0.5);
+}
+
+TEST(Schedule, SettingsThatMakeNoSenseAreRefused) {
+  for (const char* name : {"step", "step:every=0", "step:every=x", "exponential:every=5",
+                           "cosine:start=1", "one-cycle:rise=2", "piecewise", "plateau:factor=3",
+                           "step:every=5,factor", "piecewise:1=x"})
+    EXPECT_COMPLAINT(Schedule({.name = name}, 1.0, 100), UsageError, "expected");
 }
 
 TEST(Schedule, AnUnknownNameIsRefused) {

@@ -1,0 +1,140 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/stopwatch.h"
+#include "cli/commands.h"
+#include "cli/data_options.h"
+#include "cli/progress.h"
+#include "cli/trained_model.h"
+#include "train/run.h"
+
+namespace plimsoll::cli {
+namespace {
+
+struct Settings {
+  CommonOptions common;
+  ModelOptions model;
+  MemoryOptions memory;
+  DataOptions data_options;
+  std::string weights;
+  std::string data;
+  std::string picture;
+};
+
+// Names of the data's classes must be those the network was trained on, in their order.
+SourcePtr open_data(const Settings& s, const TrainedModel& trained) {
+  SourceOptions reading = s.data_options.source_options();
+  reading.class_names = trained.class_names;
+  if (s.data == "fashion-mnist" && reading.part.empty()) reading.part = "test";
+  SourcePtr source = open_source(s.data, reading);
+  if (source->has_boxes())
+    throw UsageError({.where = "DATA",
+                      .got = "'" + s.data + "' has boxes",
+                      .expected = "expected one class per picture"});
+  const auto classes = static_cast<std::int64_t>(source->class_names().size());
+  if (classes > trained.model.class_count())
+    throw DataError({.where = s.data,
+                     .got = std::to_string(classes) + " classes",
+                     .expected = "expected at most " + std::to_string(trained.model.class_count()) +
+                                 ", as the weights have"});
+  return source;
+}
+
+nlohmann::ordered_json json_of(const Evaluation& found, const ClassCounts& counts,
+                               const std::vector<std::string>& names) {
+  nlohmann::ordered_json json{
+      {"loss", found.loss}, {"accuracy", found.accuracy}, {"top5", found.top5}};
+  json["per_class"] = nlohmann::ordered_json::array();
+  for (std::size_t c = 0; c < names.size(); ++c) {
+    const auto of = static_cast<std::int64_t>(c);
+    json["per_class"].push_back({{"name", names[c]},
+                                 {"images", counts.samples(of)},
+                                 {"recall", counts.recall(of)},
+                                 {"precision", counts.precision(of)}});
+  }
+  json["images"] = found.samples;
+  return json;
+}
+
+void print_text(const Evaluation& found, const ClassCounts& counts,
+                const std::vector<std::string>& names) {
+  fmt::print("{} images · loss {:.4f} · top-1 {:.2f} % · top-5 {:.2f} %\n\n", found.samples,
+             found.loss, 100 * found.accuracy, 100 * found.top5);
+  std::size_t width = 5;
+  for (const std::string& name : names) width = std::max(width, name.size());
+  fmt::print("{:<{}} {:>8} {:>8} {:>9}  {}\n", "class", width, "images", "recall", "precision",
+             "most often taken for");
+  for (std::size_t c = 0; c < names.size(); ++c) {
+    const auto of = static_cast<std::int64_t>(c);
+    std::string confused;
+    if (counts.has_confusion()) {
+      const std::int64_t* row = counts.confusion().data() + of * counts.classes();
+      std::int64_t other = -1;
+      for (std::int64_t k = 0; k < counts.classes(); ++k)
+        if (k != of && row[k] > 0 && (other < 0 || row[k] > row[other])) other = k;
+      if (other >= 0 && other < std::ssize(names))
+        confused = fmt::format("{} ({})", names[static_cast<std::size_t>(other)], row[other]);
+    }
+    fmt::print("{:<{}} {:>8} {:>6.1f} % {:>7.1f} %  {}\n", names[c], width, counts.samples(of),
+               100 * counts.recall(of), 100 * counts.precision(of), confused);
+  }
+}
+
+int run(const Settings& s, const CLI::App& command) {
+  s.memory.check();
+  const int threads = s.common.apply_threads();
+  const bool quiet = s.common.quiet || s.common.json;
+  TrainedModel trained = find_trained(s.weights, s.model, command);
+  const Budget budget = find_budget(s.memory);
+  const SourcePtr source = open_data(s, trained);
+  const ScanReport report = scan(
+      *source, {.workers = threads, .channels = static_cast<int>(trained.model.input().channels)});
+  if (!report.bad.empty() || !source->defects().empty()) {
+    const Complaint& first = report.bad.empty() ? source->defects()[0] : report.bad[0].complaint;
+    throw DataError({.where = first.where,
+                     .got = first.got,
+                     .expected = "expected pictures that can be read",
+                     .hint = "`plimsoll check` lists all that are bad"});
+  }
+  Trainer trainer = open_trained(trained, source, report.largest, budget, threads);
+  Pipeline pipeline(source, trained.pipeline(threads), report.largest);
+  ClassCounts counts(trained.model.class_count());
+  PhaseBar bar("evaluating", quiet);
+  const Stopwatch watch;
+  const std::optional<Evaluation> found = evaluate(
+      trainer, pipeline, trained.normalisation(), &counts, [&](const Evaluation& so_far, double) {
+        bar.show(so_far.samples, source->size(), watch.seconds(),
+                 fmt::format("top-1 {:.2f} %", 100 * so_far.accuracy));
+        return true;
+      });
+  if (s.common.json)
+    fmt::print("{}\n", json_of(*found, counts, source->class_names()).dump(2));
+  else
+    print_text(*found, counts, source->class_names());
+  return 0;
+}
+
+}  // namespace
+
+Action add_eval(CLI::App& command) {
+  const auto s = std::make_shared<Settings>();
+  s->common.add_to(command);
+  s->model.add_to(command);
+  s->memory.add_to(command);
+  s->data_options.add_to(command);
+  command.add_option("RUN_OR_WEIGHTS", s->weights, "a run directory, or a safetensors file")
+      ->required();
+  command.add_option("DATA", s->data, "as for train; fashion-mnist: its test part")->required();
+  command.add_option("--picture", s->picture, "draw the confusion matrix into this SVG file");
+  command.footer(
+      "Examples:\n"
+      "  plimsoll eval runs/demo fashion-mnist\n"
+      "  plimsoll eval runs/xception/weights/last.safetensors photos/ --picture confusion.svg");
+  return [s, &command] { return run(*s, command); };
+}
+
+}  // namespace plimsoll::cli

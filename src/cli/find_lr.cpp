@@ -1,0 +1,225 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/training_options.h"
+#include "train/checkpoint.h"
+#include "train/rate_sweep.h"
+
+namespace plimsoll::cli {
+namespace {
+
+struct Settings : TrainingOptions {
+  SweepOptions sweep;
+  std::string grid;
+  std::string weights;
+  std::string out = "find-lr";
+};
+
+std::vector<double> parse_grid(const std::string& text) {
+  std::vector<double> rates;
+  for (std::string_view part : split(text, ',')) {
+    part = trim(part);
+    double rate = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), rate);
+    if (error != std::errc() || end != part.data() + part.size() || !(rate > 0 && rate < 1e9))
+      throw UsageError({.where = "--grid",
+                        .got = "'" + std::string(part) + "'",
+                        .expected = "expected positive rates separated by commas"});
+    rates.push_back(rate);
+  }
+  return rates;
+}
+
+std::string csv_of(const std::vector<RateLoss>& curve) {
+  std::string text = "rate,loss,smoothed\n";
+  for (const RateLoss& point : curve)
+    text += fmt::format("{:.6g},{:.6g},{:.6g}\n", point.rate, point.loss, point.smoothed);
+  return text;
+}
+
+// A trainer with its data, whose weights go back to where they began.
+class Bench {
+ public:
+  Bench(Settings& s, int threads)
+      : s_(s),
+        data_(*s.load_data()),
+        ready_(make_ready(s, &data_, find_budget(s.memory), threads)) {
+    if (!ready_.run.plan.fits)
+      throw refusal(ready_.trainer, ready_.run,
+                    find_levers(s.maker(&data_, threads), s.memory, ready_.run));
+    const nn::Input input = s.model.input();
+    ready_.trainer.open(s.memory.spill);
+    pipeline_.emplace(data_.train, s.pipeline(input, true, threads), data_.largest);
+    class_weights_ = s.weights_of(*data_.train);
+    restore();
+  }
+
+  void restore() {
+    Trainer& trainer = ready_.trainer;
+    initialise(trainer.session(), trainer.step_graph(), static_cast<std::uint64_t>(s_.seed));
+    if (!s_.weights.empty()) load_weights(SafetensorsReader(s_.weights), trainer);
+  }
+  RunData data() {
+    return {.train = *pipeline_,
+            .train_samples = data_.train->size(),
+            .normalisation = {.mode = parse_normalisation(s_.normalise, "--normalise")}};
+  }
+  Trainer& trainer() { return ready_.trainer; }
+  const std::vector<float>& class_weights() const { return class_weights_; }
+
+ private:
+  Settings& s_;
+  TrainingData data_;
+  Ready ready_;
+  std::optional<Pipeline> pipeline_;
+  std::vector<float> class_weights_;
+};
+
+int run_sweep(const Settings& s, Bench& bench, bool quiet) {
+  std::vector<RateLoss> curve;
+  {
+    PhaseBar bar("sweeping", quiet);
+    const Stopwatch watch;
+    curve = sweep_rates(bench.trainer(), bench.data(), bench.class_weights(), s.sweep,
+                        [&](std::int64_t step, const RateLoss& now) {
+                          bar.show(step, s.sweep.steps, watch.seconds(),
+                                   fmt::format("lr {:.2g} · loss {:.4f}", now.rate, now.smoothed));
+                          return true;
+                        });
+    bench.restore();
+  }
+  const RateSuggestion suggestion = suggest_rate(curve);
+  make_directories(s.out);
+  write_file(std::filesystem::path(s.out) / "curve.csv", csv_of(curve));
+  if (s.common.json) {
+    nlohmann::ordered_json json;
+    json["suggestion"] = nullptr;
+    if (suggestion.rate) json["suggestion"] = *suggestion.rate;
+    json["reason"] = suggestion.reason;
+    json["curve"] = nlohmann::ordered_json::array();
+    for (const RateLoss& point : curve)
+      json["curve"].push_back(
+          {{"rate", point.rate}, {"loss", point.loss}, {"smoothed", point.smoothed}});
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    if (suggestion.rate)
+      fmt::print("--lr {:.2g}: {}\n", *suggestion.rate, suggestion.reason);
+    else
+      fmt::print("no suggestion: {}\n", suggestion.reason);
+    fmt::print("{} has the curve: curve.svg, curve.csv\n", s.out);
+  }
+  return suggestion.rate ? 0 : 1;
+}
+
+int run_grid(const Settings& s, Bench& bench, const std::vector<double>& rates, bool quiet) {
+  std::vector<std::vector<RateLoss>> runs;
+  for (double rate : rates) {
+    PhaseBar bar(fmt::format("lr {:g}", rate), quiet);
+    const Stopwatch watch;
+    runs.push_back(try_rate(bench.trainer(), bench.data(), bench.class_weights(), rate,
+                            s.sweep.steps, [&](std::int64_t step, const RateLoss& now) {
+                              bar.show(step, s.sweep.steps, watch.seconds(),
+                                       fmt::format("loss {:.4f}", now.smoothed));
+                              return true;
+                            }));
+    bench.restore();
+  }
+  std::size_t best = rates.size();
+  const auto is_whole = [&](std::size_t i) { return std::ssize(runs[i]) == s.sweep.steps; };
+  for (std::size_t i = 0; i < rates.size(); ++i)
+    if (is_whole(i) &&
+        (best == rates.size() || runs[i].back().smoothed < runs[best].back().smoothed))
+      best = i;
+  make_directories(s.out);
+  std::string csv = "rate,step,loss,smoothed\n";
+  for (std::size_t i = 0; i < rates.size(); ++i)
+    for (std::size_t k = 0; k < runs[i].size(); ++k)
+      csv += fmt::format("{:g},{},{:.6g},{:.6g}\n", rates[i], k + 1, runs[i][k].loss,
+                         runs[i][k].smoothed);
+  write_file(std::filesystem::path(s.out) / "grid.csv", csv);
+  if (s.common.json) {
+    nlohmann::ordered_json json;
+    json["suggestion"] = nullptr;
+    if (best < rates.size()) json["suggestion"] = rates[best];
+    json["reason"] = "the lowest smoothed loss after " + std::to_string(s.sweep.steps) + " steps";
+    json["curve"] = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < rates.size(); ++i)
+      json["curve"].push_back(
+          {{"rate", rates[i]},
+           {"steps", runs[i].size()},
+           {"smoothed", runs[i].empty() ? nlohmann::ordered_json(nullptr)
+                                        : nlohmann::ordered_json(runs[i].back().smoothed)}});
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    fmt::print("{:>10} {:>12} {:>12}\n", "rate", "first loss", "last loss");
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      const std::string last = is_whole(i)
+                                   ? fmt::format("{:.4f}", runs[i].back().smoothed)
+                                   : fmt::format("not finite after {} steps", runs[i].size());
+      fmt::print("{:>10g} {:>12} {:>12}{}\n", rates[i],
+                 runs[i].empty() ? "" : fmt::format("{:.4f}", runs[i][0].loss), last,
+                 i == best ? "  <- lowest" : "");
+    }
+    fmt::print("{} steps each; {} has the curves: grid.svg, grid.csv\n", s.sweep.steps, s.out);
+  }
+  return best < rates.size() ? 0 : 1;
+}
+
+int run(Settings s) {
+  const auto positive = [](double value, const char* option) {
+    if (!(value > 0 && value < 1e9))
+      throw UsageError({.where = option,
+                        .got = fmt::format("{:g}", value),
+                        .expected = "expected a positive number"});
+  };
+  positive(s.sweep.lowest, "--from");
+  positive(s.sweep.highest, "--to");
+  if (s.sweep.steps < 20 || s.sweep.lowest >= s.sweep.highest)
+    throw UsageError({.where = "--steps",
+                      .got = fmt::format("{} steps from {:g} to {:g}", s.sweep.steps,
+                                         s.sweep.lowest, s.sweep.highest),
+                      .expected = "expected at least 20 steps from a lower to a higher rate"});
+  std::vector<double> rates;
+  if (!s.grid.empty()) rates = parse_grid(s.grid);
+  const int threads = s.common.apply_threads();
+  const bool quiet = s.common.quiet || s.common.json;
+  Bench bench(s, threads);
+  return rates.empty() ? run_sweep(s, bench, quiet) : run_grid(s, bench, rates, quiet);
+}
+
+}  // namespace
+
+Action add_find_lr(CLI::App& command) {
+  const auto s = std::make_shared<Settings>();
+  s->model.model = "inception_mini";
+  s->model.batch = 64;
+  s->add_to(command);
+  command.add_option("DATA,--data", s->data, "as for train")->required();
+  command.add_option("--from", s->sweep.lowest, "lowest rate")->capture_default_str();
+  command.add_option("--to", s->sweep.highest, "highest rate")->capture_default_str();
+  command.add_option("--steps", s->sweep.steps, "of the sweep, or of each rate of the grid")
+      ->capture_default_str();
+  command.add_option("--grid", s->grid, "short runs at these rates instead: 1e-3,1e-4,1e-5");
+  command.add_option("--weights", s->weights, "safetensors file to begin with");
+  command.add_option("--out", s->out, "folder for pictures and tables")->capture_default_str();
+  command.footer(
+      "Examples:\n"
+      "  plimsoll find-lr fashion-mnist --model inception_mini --batch 128\n"
+      "  plimsoll find-lr photos/ --model xception --batch 8 --grid 1e-1,1e-2,1e-3 --steps 50");
+  return [s, &command] {
+    s->check(command);
+    return run(*s);
+  };
+}
+
+}  // namespace plimsoll::cli

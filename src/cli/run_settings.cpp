@@ -1,0 +1,192 @@
+#include "cli/run_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace plimsoll::cli {
+namespace {
+
+void require(bool good, const char* option, const std::string& got, const std::string& expected) {
+  if (!good) throw UsageError({.where = option, .got = got, .expected = "expected " + expected});
+}
+
+// Which pictures with which labels, wherever they lie: a moved folder is the same data.
+std::string fingerprint(const Source& source) {
+  std::uint64_t hash = fnv1a64("samples");
+  const auto add = [&](std::string_view text) { hash = splitmix64(hash ^ fnv1a64(text)); };
+  for (std::int64_t i = 0; i < source.size(); ++i)
+    add(fmt::format("{} {} {}", std::filesystem::path(source.path(i)).filename().string(),
+                    source.number(i), source.label(i)));
+  for (const std::string& name : source.class_names()) add(name);
+  return fmt::format("{} samples of {} classes ({:016x})", source.size(),
+                     source.class_names().size(), hash);
+}
+
+bool is_number(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty() &&
+         std::isfinite(value);
+}
+
+std::string toml_value(const std::string& text) {
+  if (is_number(text)) return text;
+  std::string quoted = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+std::string number_text(double value) { return to_string(AttrValue(value)); }
+
+}  // namespace
+
+void RunSettings::add_run_options(CLI::App& command) {
+  command.add_option("--epochs", run.epochs, "times through the data")->capture_default_str();
+  command.add_option("--steps", run.steps, "stop after this many steps; 0: no limit")
+      ->capture_default_str();
+  command.add_option("--lr", run.lr, "learning rate")->capture_default_str();
+  command.add_flag("--scale-lr", scale_lr, "times batch/256; else --lr is what it says");
+  command
+      .add_option("--schedule", run.schedule.name,
+                  "constant, step, exponential, poly, cosine, one-cycle, piecewise, plateau; with "
+                  "settings behind a colon: step:every=30e,factor=0.1")
+      ->capture_default_str();
+  command.add_option("--warmup", run.schedule.warmup, "steps over which the rate climbs")
+      ->capture_default_str();
+  command.add_option("--out", out,
+                     "run directory; default: the first free of runs/<model>, runs/<model>2, ...");
+  command.add_option("--resume", resume, "go on with this run directory, with its options");
+  command.add_flag("--fresh", fresh, "a new run, even if one like it was left unfinished");
+  command.add_option("--weights", weights, "safetensors file to begin with");
+  command.add_option("--unfreeze-after", unfreeze_after, "epochs after which nothing is frozen")
+      ->capture_default_str();
+  command.add_option("--early-stop", run.early_stop, "epochs without a better one; 0: never")
+      ->capture_default_str();
+  command.add_option("--monitor", monitor, "what is better: val_loss or val_accuracy")
+      ->capture_default_str();
+  command.add_option("--save-every", save_every, "steps, or a time: 100, 30s, 5min, 2h")
+      ->capture_default_str();
+  command.add_option("--keep", run.save.keep, "checkpoints to keep")->capture_default_str();
+  command.add_option("--watch", watch, "loss, layers (and look into them now and then) or off")
+      ->capture_default_str();
+  command.add_option("--on-diverge", on_diverge, "warn, stop or rollback")->capture_default_str();
+  command.add_option("--on-stall", on_stall, "warn or stop")->capture_default_str();
+  command.add_option("--on-plateau", on_plateau, "warn or stop")->capture_default_str();
+  command.add_flag("--histograms", run.histograms, "of the weights, for TensorBoard");
+}
+
+void RunSettings::check_run_options() {
+  Schedule(run.schedule, run.lr, 1);
+  require(run.epochs >= 1, "--epochs", std::to_string(run.epochs), "at least 1");
+  require(run.steps >= 0, "--steps", std::to_string(run.steps), "0 (no limit) or more");
+  require(run.lr > 0 && run.lr < 1e9, "--lr", std::to_string(run.lr), "a positive number");
+  require(run.early_stop >= 0, "--early-stop", std::to_string(run.early_stop), "0 or more epochs");
+  require(unfreeze_after >= 0, "--unfreeze-after", std::to_string(unfreeze_after),
+          "0 (never) or more epochs");
+  require(run.save.keep >= 1, "--keep", std::to_string(run.save.keep), "at least 1");
+  require(monitor == "val_loss" || monitor == "val_accuracy", "--monitor", "'" + monitor + "'",
+          "val_loss or val_accuracy");
+  require(watch == "loss" || watch == "layers" || watch == "off", "--watch", "'" + watch + "'",
+          "loss, layers or off");
+  require(run.early_stop == 0 || !validation.empty() || val_split > 0 || data == "fashion-mnist",
+          "--early-stop", "without validation data", "--val or --val-split beside it");
+  const std::int64_t keep = run.save.keep;
+  run.save = parse_save_every(save_every);
+  run.save.keep = keep;
+  run.monitor = monitor == "val_loss" ? Monitor::loss : Monitor::accuracy;
+  run.watchdog = {.loss = watch != "off",
+                  .layers = watch == "layers",
+                  .on_diverge = parse_action(on_diverge, "--on-diverge", true),
+                  .on_plateau = parse_action(on_plateau, "--on-plateau", false),
+                  .on_stall = parse_action(on_stall, "--on-stall", false)};
+}
+
+void RunSettings::settle(const TrainingData& loaded, const nn::Input& input) {
+  run.model = model.model;
+  run.data = data;
+  run.batch = input.batch;
+  run.drop_last = drop_last;
+  run.class_names = loaded.train->class_names();
+  run.class_weights = weights_of(*loaded.train);
+  if (scale_lr) run.lr = run.lr * static_cast<double>(input.batch) / 256;
+  run.identity = identity(loaded, input);
+}
+
+RunIdentity RunSettings::identity(const TrainingData& loaded, const nn::Input& input) const {
+  RunIdentity identity;
+  identity.is = {{"model", model.model},
+                 {"image", fmt::format("{}x{}", input.image.h, input.image.w)},
+                 {"channels", std::to_string(input.channels)},
+                 {"classes", std::to_string(model.class_count())},
+                 {"class_names", nlohmann::json(loaded.train->class_names()).dump()},
+                 {"dropout", number_text(model.dropout)},
+                 {"auxiliary head", model.auxiliary ? "yes" : "no"},
+                 {"optimizer", optimizer.name},
+                 {"loss", loss.name},
+                 {"data", fingerprint(*loaded.train)},
+                 {"seed", std::to_string(seed)}};
+  identity.with = {{"batch", std::to_string(input.batch)},
+                   {"accumulate", std::to_string(memory.accumulate)},
+                   {"stash", memory.stash},
+                   {"lr", number_text(run.lr)},
+                   {"schedule", run.schedule.name},
+                   {"warmup", std::to_string(run.schedule.warmup)},
+                   {"momentum", number_text(optimizer.momentum)},
+                   {"nesterov", optimizer.nesterov ? "yes" : "no"},
+                   {"weight-decay", number_text(optimizer.weight_decay)},
+                   {"clip-norm", number_text(optimizer.clip_norm)},
+                   {"label-smoothing", number_text(loss.label_smoothing)},
+                   {"l2", number_text(loss.l2)},
+                   {"augment", augment},
+                   {"resize", resize},
+                   {"normalise", normalise},
+                   {"drop-last", drop_last ? "yes" : "no"},
+                   {"freeze", freeze},
+                   {"unfreeze-after", std::to_string(unfreeze_after)},
+                   {"lr-for", lr_for},
+                   {"ema", number_text(average)},
+                   {"class-weights", class_weights},
+                   {"validation", loaded.validation ? fingerprint(*loaded.validation) : "none"}};
+  return identity;
+}
+
+std::string args_text(const CLI::App& command, const RunSettings& s, const nn::Input& input,
+                      int threads) {
+  const std::map<std::string, std::string> worked_out{
+      {"batch", std::to_string(input.batch)},
+      {"image", fmt::format("{}x{}", input.image.h, input.image.w)},
+      {"channels", std::to_string(input.channels)},
+      {"classes", std::to_string(s.model.class_count())},
+      {"momentum", number_text(s.optimizer.momentum)},
+      {"threads", std::to_string(threads)}};
+  const std::vector<std::string> left_out{"help",  "config", "resume", "out",
+                                          "fresh", "json",   "quiet"};
+  std::string text;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_lnames().empty()) continue;
+    const std::string& name = option->get_lnames()[0];
+    if (std::find(left_out.begin(), left_out.end(), name) != left_out.end()) continue;
+    if (option->get_items_expected_max() == 0) {
+      if (option->count() > 0) text += name + " = true\n";
+      continue;
+    }
+    const auto found = worked_out.find(name);
+    const std::string value = found != worked_out.end() ? found->second
+                              : option->count() > 0     ? option->as<std::string>()
+                                                        : option->get_default_str();
+    if (!value.empty()) text += fmt::format("{} = {}\n", name, toml_value(value));
+  }
+  return text;
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,38 @@
+// Weights that were trained, with the network they are for: what `eval` and `predict` begin with.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/memory_options.h"
+#include "cli/options.h"
+#include "data/data.h"
+
+namespace plimsoll::cli {
+
+struct TrainedModel {
+  std::filesystem::path weights;
+  ModelOptions model;
+  std::vector<std::string> class_names;  // may be empty: weights of another program
+  std::string resize = "bilinear";
+  std::string normalise = "tf";
+  bool uses_average = false;  // of weights, as they were evaluated in training
+
+  PipelineSettings pipeline(int threads) const;
+  Normalisation normalisation() const;
+  // "roses", or the class's number where names are not known.
+  std::string class_name(std::int64_t number) const;
+};
+
+// What `path` names: a run directory (its best weights, or else its last ones) or a safetensors
+// file. Words of the command line win over what the file says about itself. DataError, UsageError.
+TrainedModel find_trained(const std::string& path, const ModelOptions& asked,
+                          const CLI::App& command);
+
+// A trainer for evaluation only, open, with the weights in it. The batch is halved until it fits
+// the budget. BudgetError if not even one image does.
+Trainer open_trained(TrainedModel& trained, const SourcePtr& source, const LargestImage& largest,
+                     const Budget& budget, int threads);
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,124 @@
+#include "train/attendant.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/limits.h"
+#include "base/text.h"
+
+namespace plimsoll {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kPeriod{1};
+constexpr double kGraceSeconds = 5;
+constexpr double kFirstStepSeconds = 120;  // compiles kernels, fills queues
+// Sleeping so much longer than asked for: the process was stopped, or the machine slept.
+constexpr double kStoppedSeconds = 3;
+// The kernel's own counters lag and round.
+constexpr std::int64_t kLimitSlack = std::int64_t{8} << 20;
+
+double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+}  // namespace
+
+std::string thread_states() {
+  std::string text;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    const std::filesystem::path task = entry.path();
+    const std::string status = read_system_file(task / "status");
+    const auto field = [&](std::string_view key) {
+      const std::size_t at = status.find(key);
+      if (at == std::string::npos) return std::string("?");
+      const std::size_t from = at + key.size();
+      return std::string(trim(std::string_view(status).substr(from, status.find('\n', at) - from)));
+    };
+    const std::string where = read_system_file(task / "wchan");
+    text += fmt::format("  thread {} {}: {}{}\n", task.filename().string(), field("Name:"),
+                        field("State:"), where.empty() || where == "0" ? "" : ", in " + where);
+  }
+  return text;
+}
+
+Attendant::Attendant(AttendantCalls calls, std::int64_t needed_bytes)
+    : calls_(std::move(calls)), needed_bytes_(needed_bytes), last_beat_(Clock::now()) {
+  // Signals are for the thread that runs.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { attend(); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Attendant::~Attendant() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void Attendant::beat(double step_seconds) noexcept {
+  last_beat_ = Clock::now();
+  ++beats_;
+  if (step_seconds <= 0) return;
+  const double usual = usual_seconds_;
+  usual_seconds_ = usual == 0 ? step_seconds : 0.9 * usual + 0.1 * step_seconds;
+}
+
+void Attendant::attend() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    const Clock::time_point before = Clock::now();
+    wake_.wait_for(lock, kPeriod);
+    if (stop_) break;
+    lock.unlock();
+    const double slept = seconds(Clock::now() - before) - seconds(kPeriod);
+    look_for_stall(slept > kStoppedSeconds ? slept : 0);
+    look_at_limit();
+    if (calls_.every_second) calls_.every_second();
+    lock.lock();
+  }
+}
+
+void Attendant::look_for_stall(double slept_too_long) {
+  if (slept_too_long > 0) {
+    last_beat_ = Clock::now();  // nobody could have worked
+    return;
+  }
+  const std::uint64_t beat = beats_;
+  const double usual = usual_seconds_;
+  const double quiet = seconds(Clock::now() - last_beat_.load());
+  const double limit = usual > 0 ? 3 * usual + kGraceSeconds : kFirstStepSeconds;
+  if (quiet < limit || beat == reported_beat_) return;
+  reported_beat_ = beat;
+  if (calls_.stalled)
+    calls_.stalled(fmt::format("no progress for {:.0f} s, a step usually takes {:.2g} s\n{}", quiet,
+                               usual, thread_states()));
+}
+
+void Attendant::look_at_limit() {
+  if (needed_bytes_ == 0 || !calls_.squeezed) return;
+  try {
+    const MemoryLimit limit = tightest_limit(memory_limits());
+    const std::int64_t enough = needed_bytes_ - std::max(kLimitSlack, needed_bytes_ / 100);
+    if (limit.left.count >= enough) reported_limit_.clear();
+    if (limit.left.count >= enough || limit.named == reported_limit_) return;
+    reported_limit_ = limit.named;
+    calls_.squeezed(fmt::format("the run needs {} and {} now leaves {}",
+                                to_string(Bytes{needed_bytes_}), limit.named,
+                                to_string(limit.left)));
+  } catch (const std::exception&) {
+    // Who cannot read the limits cannot warn of them.
+  }
+}
+
+}  // namespace plimsoll

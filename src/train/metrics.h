@@ -1,0 +1,45 @@
+// What an evaluation counts: how often which class was taken for which.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tensor/view.h"
+
+namespace plimsoll {
+
+// Memory grows with the square of the classes up to kMostConfused, beyond only with the classes.
+class ClassCounts {
+ public:
+  static constexpr std::int64_t kMostConfused = 256;
+
+  explicit ClassCounts(std::int64_t classes);
+
+  // The first `count` rows of [N, classes] logits against their labels; labels outside are
+  // counted nowhere.
+  void count(const TensorView& logits, std::span<const std::int32_t> labels);
+  void clear();
+
+  std::int64_t classes() const { return classes_; }
+  std::int64_t samples(std::int64_t of) const { return samples_[static_cast<std::size_t>(of)]; }
+  std::int64_t correct(std::int64_t of) const { return correct_[static_cast<std::size_t>(of)]; }
+  // Samples that were taken for this class, rightly or not.
+  std::int64_t taken_for(std::int64_t of) const { return taken_[static_cast<std::size_t>(of)]; }
+  // Share of a class's samples that were found; of what was taken for it that is right. 0 of 0 is
+  // 0.
+  double recall(std::int64_t of) const;
+  double precision(std::int64_t of) const;
+  bool has_confusion() const { return !confusion_.empty(); }
+  // [truth][taken for], row by row; empty with too many classes.
+  const std::vector<std::int64_t>& confusion() const { return confusion_; }
+
+ private:
+  std::int64_t classes_;
+  std::vector<std::int64_t> samples_, correct_, taken_, confusion_;
+};
+
+// The index of the largest; the first of equals, and NaN is never largest.
+std::int64_t index_of_largest(std::span<const float> values);
+
+}  // namespace plimsoll

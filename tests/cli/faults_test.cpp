@@ -1,0 +1,123 @@
+// What goes wrong around a run: each ends as promised and nothing is lost.
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_support.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::Not;
+using Faults = SmallRuns;
+
+TEST_F(Faults, AFullDiskWhileSavingLeavesTheOldCheckpointAndTheRunGoesOn) {
+  SKIP_WITHOUT_PRELOAD();
+  ASSERT_EQ(train("whole", "--save-every 6").code, 0);
+  // The writes of the second and third checkpoint.
+  const Outcome outcome =
+      train("run", "--save-every 6",
+            faults("FAULT_PATH=last.safetensors FAULT_CALLS=s FAULT_AT=2 FAULT_COUNT=2 FAULT_DO=" +
+                   std::to_string(ENOSPC)));
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("No space left on device"));
+  EXPECT_THAT(outcome.output, HasSubstr("the one of step 6 stands"));
+  EXPECT_THAT(outcome.output, HasSubstr("saving works again"));
+  EXPECT_THAT(content(out("run") / "log.txt"), HasSubstr("No space left on device"));
+  EXPECT_TRUE(last_weights(out("run")) == last_weights(out("whole")));
+}
+
+TEST_F(Faults, ADiskThatStaysFullEndsTheRunWithCode1AndTheOldCheckpoint) {
+  SKIP_WITHOUT_PRELOAD();
+  const Outcome outcome =
+      train("run", "--save-every 6",
+            faults("FAULT_PATH=last.safetensors FAULT_CALLS=s FAULT_AT=2 FAULT_COUNT=999 "
+                   "FAULT_DO=" +
+                   std::to_string(ENOSPC)));
+  EXPECT_EQ(outcome.code, 1) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("not saved since step 6"));
+  EXPECT_EQ(SafetensorsReader(out("run") / "weights/last.safetensors").metadata().at("step"), "6");
+  // With room again, the same command trains the rest.
+  ASSERT_EQ(train("whole").code, 0);
+  ASSERT_EQ(train("run", "--save-every 6").code, 0);
+  EXPECT_TRUE(last_weights(out("run")) == last_weights(out("whole")));
+}
+
+TEST_F(Faults, RecordsThatCannotBeWrittenDoNotStopTheRun) {
+  for (const char* name : {"results.csv", "log.txt", "status.json", "report.json"})
+    std::filesystem::create_directories(out("run") / name / "in the way");
+  const Outcome outcome = train("run");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  for (const char* name : {"results.csv", "log.txt", "report.json"})
+    EXPECT_THAT(outcome.output, HasSubstr(std::string(name) + " could not be written"));
+  ASSERT_EQ(train("whole").code, 0);
+  EXPECT_TRUE(last_weights(out("run")) == last_weights(out("whole")));
+}
+
+TEST_F(Faults, ARunDirectoryThatIsRemovedComesBack) {
+  Background run(words("run", "--epochs 60 --save-every 20"), folder_.path() / "output.txt");
+  ASSERT_TRUE(run.waits_for(out("run") / "weights/last.safetensors"));
+  std::filesystem::remove_all(out("run"));
+  const Outcome outcome = run.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  expect_sound_checkpoint(out("run"));
+  EXPECT_EQ(SafetensorsReader(out("run") / "weights/last.safetensors").metadata().at("epoch"),
+            "60");
+  EXPECT_THAT(content(out("run") / "results.csv"), HasSubstr("\n1,12,"));
+}
+
+TEST_F(Faults, SignalsEndTheStepSaveAndSayHowToResume) {
+  for (const auto& [signal, code] : {std::pair(SIGINT, 130), {SIGTERM, 143}, {SIGHUP, 129}}) {
+    const std::string name = "run" + std::to_string(signal);
+    Background run(words(name, "--epochs 4000"), folder_.path() / "output.txt");
+    ASSERT_TRUE(run.waits_for(out(name) / "status.json"));
+    run.signal(signal);
+    const Outcome outcome = run.wait();
+    EXPECT_EQ(outcome.code, code) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("resume: plimsoll train --resume " + out(name).string()));
+    expect_sound_checkpoint(out(name));
+    EXPECT_EQ(nlohmann::json::parse(content(out(name) / "report.json"))["stopped_by"], "interrupt");
+  }
+}
+
+TEST_F(Faults, BeingStoppedForAWhileIsNoStall) {
+  Background run(words("run", "--epochs 4000"), folder_.path() / "output.txt");
+  ASSERT_TRUE(run.waits_for(out("run") / "status.json"));
+  run.signal(SIGSTOP);
+  ::sleep(12);
+  run.signal(SIGCONT);
+  ::sleep(3);
+  run.signal(SIGINT);
+  const Outcome outcome = run.wait();
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_THAT(outcome.output, Not(HasSubstr("stalled")));
+}
+
+TEST_F(Faults, AStallIsReportedWithTheFileThatCausesIt) {
+  SKIP_WITHOUT_PRELOAD();
+  // Every picture is read once by the scan, then once in an epoch.
+  Background run(words("run", "--epochs 4000"), folder_.path() / "output.txt",
+                 faults("FAULT_PATH=c1/03.bmp FAULT_CALLS=r FAULT_AT=4 FAULT_DO=stall"));
+  ASSERT_TRUE(run.waits_for_words("stalled: no progress for"));
+  ASSERT_TRUE(run.waits_for_words("a data worker has been at"));
+  run.signal(SIGKILL);
+  const std::string output = run.wait().output;
+  EXPECT_THAT(output, HasSubstr("c1/03.bmp for"));
+  EXPECT_THAT(output, HasSubstr("thread "));
+}
+
+TEST_F(Faults, ADiskThatFailsToReadNamesTheFileAndSavesFirst) {
+  SKIP_WITHOUT_PRELOAD();
+  const Outcome outcome =
+      train("run", "--epochs 30",
+            faults("FAULT_PATH=c1/03.bmp FAULT_CALLS=r FAULT_AT=5 FAULT_COUNT=999 FAULT_DO=" +
+                   std::to_string(EIO)));
+  EXPECT_EQ(outcome.code, 1) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("c1/03.bmp"));
+  EXPECT_THAT(outcome.output, HasSubstr("Input/output error"));
+  expect_sound_checkpoint(out("run"));
+  EXPECT_TRUE(std::filesystem::exists(out("run") / "weights/last.safetensors"));
+}
+
+}  // namespace
+}  // namespace plimsoll
