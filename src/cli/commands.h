@@ -14,5 +14,6 @@ Action add_summary(CLI::App& command);
 Action add_bench(CLI::App& command);
 Action add_train(CLI::App& command);
 Action add_check(CLI::App& command);
+Action add_top(CLI::App& command);
 
 }  // namespace plimsoll::cli
