@@ -1,5 +1,7 @@
 #include "base/memory_usage.h"
 
+#include <malloc.h>
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -50,5 +52,7 @@ MemoryUsage memory_usage() {
   }
   return parse_memory_usage({text, size});
 }
+
+void release_free_memory() { ::malloc_trim(0); }
 
 }  // namespace plimsoll

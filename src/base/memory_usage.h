@@ -20,6 +20,9 @@ struct MemoryUsage {
 // figures may lag by some pages per thread. DataError if /proc is not there.
 MemoryUsage memory_usage();
 
+// Gives back what was freed but is still held, after something large and rare.
+void release_free_memory();
+
 // The same from the text of a status file.
 MemoryUsage parse_memory_usage(std::string_view status);
 

@@ -17,5 +17,6 @@ Action add_check(CLI::App& command);
 Action add_eval(CLI::App& command);
 Action add_predict(CLI::App& command);
 Action add_find_lr(CLI::App& command);
+Action add_top(CLI::App& command);
 
 }  // namespace plimsoll::cli

@@ -10,6 +10,7 @@
 #include "cli/data_options.h"
 #include "cli/progress.h"
 #include "cli/trained_model.h"
+#include "draw/draw.h"
 #include "train/run.h"
 
 namespace plimsoll::cli {
@@ -111,6 +112,9 @@ int run(const Settings& s, const CLI::App& command) {
                  fmt::format("top-1 {:.2f} %", 100 * so_far.accuracy));
         return true;
       });
+  if (!s.picture.empty() && counts.has_confusion())
+    write_file(s.picture, draw::confusion_chart_svg(trained.weights.string() + " on " + s.data,
+                                                    source->class_names(), counts.confusion()));
   if (s.common.json)
     fmt::print("{}\n", json_of(*found, counts, source->class_names()).dump(2));
   else

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/training_options.h"
+#include "draw/draw.h"
 #include "train/checkpoint.h"
 #include "train/rate_sweep.h"
 
@@ -101,6 +102,11 @@ int run_sweep(const Settings& s, Bench& bench, bool quiet) {
   const RateSuggestion suggestion = suggest_rate(curve);
   make_directories(s.out);
   write_file(std::filesystem::path(s.out) / "curve.csv", csv_of(curve));
+  std::vector<draw::RatePoint> points;
+  for (const RateLoss& point : curve) points.push_back({point.rate, point.loss, point.smoothed});
+  write_file(std::filesystem::path(s.out) / "curve.svg",
+             draw::learning_rate_picture(s.model.model + " on " + s.data, points, suggestion.rate,
+                                         suggestion.reason));
   if (s.common.json) {
     nlohmann::ordered_json json;
     json["suggestion"] = nullptr;
@@ -147,6 +153,17 @@ int run_grid(const Settings& s, Bench& bench, const std::vector<double>& rates, 
       csv += fmt::format("{:g},{},{:.6g},{:.6g}\n", rates[i], k + 1, runs[i][k].loss,
                          runs[i][k].smoothed);
   write_file(std::filesystem::path(s.out) / "grid.csv", csv);
+  draw::LineChart chart{.title = s.model.model + " on " + s.data,
+                        .subtitle = "short runs from the same weights, by learning rate",
+                        .x_name = "step",
+                        .panels = {{.title = "smoothed loss"}}};
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    draw::Series series{.name = fmt::format("{:g}", rates[i])};
+    for (std::size_t k = 0; k < runs[i].size(); ++k)
+      series.points.push_back({static_cast<double>(k + 1), runs[i][k].smoothed});
+    chart.panels[0].series.push_back(std::move(series));
+  }
+  write_file(std::filesystem::path(s.out) / "grid.svg", draw::line_chart_svg(chart));
   if (s.common.json) {
     nlohmann::ordered_json json;
     json["suggestion"] = nullptr;

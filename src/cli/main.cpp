@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/manual.h"
 #include "cli/options.h"
 
 namespace plimsoll::cli {
@@ -44,8 +45,18 @@ int run(const std::vector<std::string>& words) {
   add("predict", "classes of pictures", add_predict);
   add("find-lr", "which learning rate suits a run", add_find_lr);
   add("check", "what a run would meet: machine, container, every file of the data", add_check);
+  add("top", "runs on this machine: memory, speed, loss, refreshed every second", add_top);
   add("bench", "speed of a training step, and where its time goes", add_bench);
 
+  // For packagers, not in the help.
+  if (words == std::vector<std::string>{"--manual"}) {
+    std::fputs(manual_page(app, "plimsoll " PLIMSOLL_VERSION).c_str(), stdout);
+    return kDone;
+  }
+  if (words == std::vector<std::string>{"--completion"}) {
+    std::fputs(bash_completion(app).c_str(), stdout);
+    return kDone;
+  }
   std::vector<std::string> arguments = words;
   if (!arguments.empty() && arguments[0] == "help") {
     arguments.erase(arguments.begin());

@@ -7,29 +7,19 @@
 #include <set>
 
 #include "base/files.h"
-#include "data/png_file.h"
 #include "data/upright_box.h"
+#include "draw/png.h"
+#include "draw/svg.h"
 
 namespace plimsoll::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using draw::escaped;
 
 constexpr std::int64_t kSide = 224;
 constexpr std::size_t kEachClass = 4;
 constexpr std::size_t kMost = 240;
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) switch (c) {
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '&': result += "&amp;"; break;
-      case '"': result += "&quot;"; break;
-      default: result += c;
-    }
-  return result;
-}
 
 constexpr const char* kHead = R"(<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>{0}</title>
@@ -47,6 +37,11 @@ b {{ color: #222 }}
 </style>
 <h1>{0}</h1>
 )";
+
+void write_png(const fs::path& path, const Picture& picture) {
+  write_file(path,
+             draw::encode_png(picture.width, picture.height, picture.channels, picture.pixels));
+}
 
 // One of twelve colours that are told apart.
 std::string colour_of(std::int32_t label) {

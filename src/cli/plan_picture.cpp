@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
+#include "draw/axis.h"
+#include "draw/svg.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -47,23 +50,27 @@ std::vector<std::array<double, kBandCount>> stack(const Usage& usage, const Plan
   return tops;
 }
 
-std::string text_at(double x, double y, std::string_view anchor, int size, std::string_view words,
-                    std::string_view more = "") {
-  return fmt::format(
-      "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" font-size=\"{}\" {}>{}</text>\n", x, y,
-      anchor, size, more, words);
+// The band from the top of the one below to its own top, as a path.
+template <typename Place>
+std::string band_path(const std::vector<std::array<double, kBandCount>>& tops, std::size_t band,
+                      const Place& x_of, const draw::Axis& y) {
+  const auto low = [&](std::size_t s) { return y.at(band == 0 ? 0 : tops[s][band - 1]); };
+  std::string path = tops.empty() ? "M0,0" : "M" + draw::Svg::point(x_of(0), low(0));
+  for (std::size_t s = 0; s < tops.size(); ++s)
+    path += "L" + draw::Svg::point(x_of(s), y.at(tops[s][band])) + "L" +
+            draw::Svg::point(x_of(s + 1), y.at(tops[s][band]));
+  for (std::size_t s = tops.size(); s-- > 0;)
+    path += "L" + draw::Svg::point(x_of(s + 1), low(s)) + "L" + draw::Svg::point(x_of(s), low(s));
+  return path + "Z";
 }
 
-std::string line_from(double x1, double y1, double x2, double y2, std::string_view style) {
-  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", x1, y1,
-                     x2, y2, style);
-}
-
-// A round step that gives about five marks.
-double round_step(double most) {
-  double step = 1024.0 * 1024;
-  while (most / step > 6) step *= 2;
-  return step;
+void draw_legend(draw::Svg& svg) {
+  for (std::size_t b = 0; b < kBandCount; ++b) {
+    const double x = kLeft + static_cast<double>(b % 4) * 225;
+    const double y = kBottom + 42 + static_cast<double>(b / 4) * 24;
+    svg.box(x, y, 14, 14, kBands[b].colour);
+    svg.text(x + 20, y + 12, kBands[b].name);
+  }
 }
 
 }  // namespace
@@ -76,68 +83,43 @@ std::string plan_svg(const Usage& usage, const PlanPicture& picture) {
   const bool draws_budget = limited && static_cast<double>(picture.budget_bytes) < 1.6 * total;
   const double most =
       1.06 * std::max(total, draws_budget ? static_cast<double>(picture.budget_bytes) : 0.0);
-  const auto x_of = [&](double step) {
-    return kLeft + kWidth * step / static_cast<double>(std::max<std::size_t>(1, tops.size()));
+  const auto x_of = [&](auto step) {
+    return kLeft + kWidth * static_cast<double>(step) /
+                       static_cast<double>(std::max<std::size_t>(1, tops.size()));
   };
-  const auto y_of = [&](double bytes) { return kBottom - kHeight * bytes / most; };
+  const draw::Axis y(draw::Scale::bytes, 0, most, kBottom, kTop);
 
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" "
-      "font-family=\"sans-serif\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-      kRight + 40, kBottom + 110);
-  svg += text_at(kLeft, 28, "start", 18, picture.title, "font-weight=\"bold\"");
-  svg += text_at(kLeft, 50, "start", 13,
-                 fmt::format("memory of the process during one training step; predicted peak {}{}",
-                             to_string(Bytes{picture.total_bytes}),
-                             limited ? ", budget " + to_string(Bytes{picture.budget_bytes}) : ""),
-                 "fill=\"#444\"");
-  for (double bytes = 0; bytes <= most; bytes += round_step(most)) {
-    svg += line_from(kLeft, y_of(bytes), kRight, y_of(bytes), "stroke=\"#e4e4e4\"");
-    svg += text_at(kLeft - 8, y_of(bytes) + 4, "end", 12,
-                   bytes == 0 ? "0" : to_string(Bytes{static_cast<std::int64_t>(bytes)}));
-  }
-  for (std::size_t b = 0; b < kBandCount; ++b) {
-    std::string path = fmt::format("M{:.1f},{:.1f}", x_of(0), y_of(b == 0 ? 0 : tops[0][b - 1]));
-    for (std::size_t s = 0; s < tops.size(); ++s)
-      path += fmt::format("L{:.1f},{:.1f}L{:.1f},{:.1f}", x_of(static_cast<double>(s)),
-                          y_of(tops[s][b]), x_of(static_cast<double>(s + 1)), y_of(tops[s][b]));
-    for (std::size_t s = tops.size(); s-- > 0;) {
-      const double low = y_of(b == 0 ? 0 : tops[s][b - 1]);
-      path += fmt::format("L{:.1f},{:.1f}L{:.1f},{:.1f}", x_of(static_cast<double>(s + 1)), low,
-                          x_of(static_cast<double>(s)), low);
-    }
-    svg += fmt::format("<path d=\"{}Z\" fill=\"{}\"/>\n", path, kBands[b].colour);
-  }
-  const double turn = x_of(static_cast<double>(usage.backward_begin));
-  svg += line_from(turn, kTop, turn, kBottom, "stroke=\"#222\" stroke-dasharray=\"2 4\"");
-  svg +=
-      text_at((kLeft + turn) / 2, kBottom + 18, "middle", 13, "forward: layers from first to last");
-  svg += text_at((turn + kRight) / 2, kBottom + 18, "middle", 13,
-                 "backward: layers from last to first, then updates");
+  draw::Svg svg(kRight + 40, kBottom + 110);
+  svg.text(kLeft, 28, picture.title, {.size = 18, .bold = true});
+  svg.text(kLeft, 50,
+           fmt::format("memory of the process during one training step; predicted peak {}{}",
+                       to_string(Bytes{picture.total_bytes}),
+                       limited ? ", budget " + to_string(Bytes{picture.budget_bytes}) : ""),
+           {.colour = "#444"});
+  draw_vertical_axis(svg, y, kLeft, kRight);
+  for (std::size_t b = 0; b < kBandCount; ++b)
+    svg.area(band_path(tops, b, x_of, y), kBands[b].colour);
+  const double turn = x_of(usage.backward_begin);
+  svg.line(turn, kTop, turn, kBottom, {.dashes = "2 4"});
+  svg.text((kLeft + turn) / 2, kBottom + 18, "forward: layers from first to last",
+           {.anchor = draw::Anchor::middle});
+  svg.text((turn + kRight) / 2, kBottom + 18, "backward: layers from last to first, then updates",
+           {.anchor = draw::Anchor::middle});
   if (draws_budget) {
-    const double y = y_of(static_cast<double>(picture.budget_bytes));
-    svg += line_from(kLeft, y, kRight, y,
-                     "stroke=\"#c00\" stroke-width=\"2\" stroke-dasharray=\"8 4\"");
-    svg += text_at(kRight, y - 6, "end", 13, "budget " + to_string(Bytes{picture.budget_bytes}),
-                   "fill=\"#c00\"");
+    const double at = y.at(static_cast<double>(picture.budget_bytes));
+    svg.line(kLeft, at, kRight, at, {.colour = "#c00", .width = 2, .dashes = "8 4"});
+    svg.text(kRight, at - 6, "budget " + to_string(Bytes{picture.budget_bytes}),
+             {.anchor = draw::Anchor::end, .colour = "#c00"});
   }
   const double peak_x = x_of(static_cast<double>(usage.peak_step) + 0.5);
-  const double peak_y = y_of(tops[usage.peak_step][kBandCount - 1]);
-  svg +=
-      fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\" fill=\"none\" stroke=\"#000\"/>\n",
-                  peak_x, peak_y);
+  const double peak_y = y.at(tops[usage.peak_step][kBandCount - 1]);
+  svg.ring(peak_x, peak_y, 5, {.colour = "#000"});
   const bool right_half = peak_x > (kLeft + kRight) / 2;
-  svg += text_at(peak_x + (right_half ? -10 : 10), peak_y - 8, right_half ? "end" : "start", 12,
-                 "fullest: " + usage.step_names[usage.peak_step],
-                 "paint-order=\"stroke\" stroke=\"white\" stroke-width=\"4\"");
-  for (std::size_t b = 0; b < kBandCount; ++b) {
-    const double x = kLeft + static_cast<double>(b % 4) * 225;
-    const double y = kBottom + 42 + static_cast<double>(b / 4) * 24;
-    svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"14\" fill=\"{}\"/>\n",
-                       x, y, kBands[b].colour);
-    svg += text_at(x + 20, y + 12, "start", 13, kBands[b].name);
-  }
-  return svg + "</svg>\n";
+  svg.text(
+      peak_x + (right_half ? -10 : 10), peak_y - 8, "fullest: " + usage.step_names[usage.peak_step],
+      {.size = 12, .anchor = right_half ? draw::Anchor::end : draw::Anchor::start, .halo = true});
+  draw_legend(svg);
+  return std::move(svg).finish();
 }
 
 }  // namespace plimsoll::cli

@@ -155,6 +155,7 @@ RunIdentity RunSettings::identity(const TrainingData& loaded, const nn::Input& i
                    {"unfreeze-after", std::to_string(unfreeze_after)},
                    {"lr-for", lr_for},
                    {"ema", number_text(average)},
+                   {"bn-momentum", number_text(bn_momentum)},
                    {"class-weights", class_weights},
                    {"validation", loaded.validation ? fingerprint(*loaded.validation) : "none"}};
   return identity;

@@ -78,6 +78,8 @@ void TrainingOptions::add_to(CLI::App& command) {
                      "frozen BatchNorm uses its running statistics");
   command.add_option("--lr-for", lr_for,
                      "rates of their own: PATTERN=FACTOR of layers, separated by commas");
+  command.add_option("--bn-momentum", bn_momentum,
+                     "of BatchNorm's running statistics; default: the network's own");
   command
       .add_option("--ema", average,
                   "keep a moving average of the weights with this decay (0.999); it is what is "
@@ -106,12 +108,14 @@ void TrainingOptions::check(const CLI::App& command) {
   if (!augment.empty()) parse_augment(augment, "--augment");
   require(average >= 0 && average < 1, "--ema", std::to_string(average),
           "0 up to, not including, 1");
+  require(bn_momentum >= 0 && bn_momentum < 1, "--bn-momentum", std::to_string(bn_momentum),
+          "0 up to, not including, 1");
   tuning();
   memory.check();
 }
 
 Tuning TrainingOptions::tuning() const {
-  Tuning tuning{.average = average};
+  Tuning tuning{.average = average, .batch_norm_momentum = bn_momentum};
   if (!freeze.empty())
     for (std::string_view pattern : split(freeze, ',')) tuning.frozen.emplace_back(trim(pattern));
   for (const auto& [pattern, factor] : parse_pairs(lr_for, "--lr-for"))

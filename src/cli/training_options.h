@@ -37,6 +37,7 @@ struct TrainingOptions {
   std::int64_t seed = 0;
   std::string freeze;         // patterns of layers, with commas
   std::string lr_for;         // PATTERN=FACTOR, with commas
+  double bn_momentum = 0;     // 0: the network's own
   double average = 0;         // decay of the moving average of the weights; 0: none
   std::string class_weights;  // "balanced", or NAME=WEIGHT with commas; empty: all 1
 

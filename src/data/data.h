@@ -11,7 +11,6 @@
 #include "data/order.h"           // IWYU pragma: export
 #include "data/picture.h"         // IWYU pragma: export
 #include "data/pipeline.h"        // IWYU pragma: export
-#include "data/png_file.h"        // IWYU pragma: export
 #include "data/scan.h"            // IWYU pragma: export
 #include "data/source.h"          // IWYU pragma: export
 #include "data/source_options.h"  // IWYU pragma: export

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "data/protobuf.h"
+#include "format/protobuf.h"
 
 namespace plimsoll {
 namespace {

@@ -10,10 +10,10 @@
 #include "base/text.h"
 #include "data/annotations.h"
 #include "data/example.h"
-#include "data/protobuf.h"
 #include "data/record_labels.h"
 #include "data/tfrecord.h"
 #include "data/unpack.h"
+#include "format/protobuf.h"
 
 namespace plimsoll {
 namespace {

@@ -2,4 +2,6 @@
 #pragma once
 
 #include "format/element_type.h"  // IWYU pragma: export
+#include "format/event_file.h"    // IWYU pragma: export
+#include "format/protobuf.h"      // IWYU pragma: export
 #include "format/safetensors.h"   // IWYU pragma: export

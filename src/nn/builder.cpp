@@ -198,7 +198,8 @@ ValueId Builder::batch_norm(ValueId x, const BatchNormOptions& options) {
     const Values stats = graph_.call("bn_stats", {y}, {}, layer + "/stats");
     mean = stats[0];
     variance = stats[1];
-    running_.push_back({moving_mean, moving_variance, mean, variance, options.momentum});
+    running_.push_back({moving_mean, moving_variance, mean, variance,
+                        options.momentum > 0 ? options.momentum : batch_norm_momentum_});
   }
   Values operands{y, mean, variance};
   if (gamma) operands.push_back(gamma);

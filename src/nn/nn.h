@@ -41,7 +41,7 @@ struct ConvOptions {
 };
 
 struct BatchNormOptions {
-  double momentum = 0.99;
+  double momentum = 0;  // of the running statistics; 0: the builder's, Keras's 0.99 unless set
   double epsilon = 1e-3;
   bool scale = true;
   bool center = true;
@@ -87,6 +87,9 @@ class Builder {
   ValueId dense(ValueId x, std::int64_t units, std::string_view name = "",
                 std::string_view activation = "");
   ValueId batch_norm(ValueId x, const BatchNormOptions& options = {});
+  // Of BatchNorms that name none. Small networks are trained for a few hundred steps, when 0.99
+  // still remembers its beginning.
+  void set_batch_norm_momentum(double momentum) { batch_norm_momentum_ = momentum; }
 
   ValueId relu(ValueId x, std::string_view name = "") { return activation(x, "relu", name); }
   // kind: relu, relu6, leaky_relu (alpha), sigmoid, swish, tanh.
@@ -142,6 +145,7 @@ class Builder {
   Graph graph_;
   Mode mode_;
   IsFrozen is_frozen_;
+  double batch_norm_momentum_ = 0.99;
   ValueId image_;
   ValueId sample_;  // position of the batch's first sample in the run; keys randomness
   std::vector<Layer> layers_;

@@ -40,6 +40,7 @@ std::vector<LedgerLine> lines_beside(const Session& session, const Surroundings&
   const Counts counts = count(session);
   return {{"input buffers", around.input_bytes},
           {"checkpoint writing", kCheckpointBuffer},
+          {"records and pictures", kRecordsBuffer},
           {"compiled kernels", kMiB / 2 + 10 * kKiB * counts.compiled},
           {"graph and plan", kMiB + 13 * kKiB * counts.nodes},
           {"code and libraries", code_bytes()},

@@ -15,6 +15,10 @@ struct LedgerLine {
   bool operator==(const LedgerLine&) const = default;
 };
 
+// Logs, events and pictures of a run: the sheet of its first batch, as pixels, as PNG and as an
+// event, takes the most.
+inline constexpr std::int64_t kRecordsBuffer = std::int64_t{6} << 20;
+
 // Adds up to the high-water mark of the process: resident memory and its page tables.
 struct Ledger {
   std::vector<LedgerLine> lines;

@@ -11,6 +11,8 @@
 #include "train/attendant.h"
 #include "train/layer_watch.h"
 #include "train/recorder.h"
+#include "train/run_events.h"
+#include "train/run_pictures.h"
 
 namespace plimsoll {
 namespace {
@@ -82,6 +84,8 @@ class Run {
   std::int64_t steps_per_epoch_;
   Schedule schedule_;
   Recorder recorder_;
+  RunEvents events_;
+  RunPictures pictures_;
   Saver saver_;
   ClassCounts counts_;
   RunReport report_;
@@ -92,6 +96,7 @@ class Run {
   std::int64_t epoch_images_ = 0;
   double training_seconds_ = 0, waiting_ = 0;
   std::int64_t images_ = 0;
+  double last_loss_ = 0;
   bool told_input_bound_ = false;
   bool rolled_back_ = false;
   Attendant attendant_;  // last: it calls into the above
@@ -120,11 +125,17 @@ Run::Run(Trainer& trainer, const RunData& data, const RunOptions& options, const
       schedule_(options.schedule, options.lr, run_length(steps_per_epoch_, options),
                 steps_per_epoch_),
       recorder_(options, from, observer),
+      events_(options, from.step),
+      pictures_(options, recorder_),
       saver_(options.out, options.save, from.step > 0 ? from.step : -1,
              [this](const std::string& text) { recorder_.message(text); }),
       counts_(static_cast<std::int64_t>(options.class_names.size())),
       attendant_(
-          {.every_second = [this] { recorder_.write_status(); },
+          {.every_second =
+               [this] {
+                 recorder_.write_status();
+                 pictures_.note_memory();
+               },
            .stalled =
                [this](const std::string& text) {
                  std::string all = "stalled: " + text;
@@ -166,6 +177,7 @@ void Run::train_one(const Batch& batch) {
   const StepResult result = trainer_.train_batch(batch.count, static_cast<float>(progress_.lr),
                                                  state_.step, state_.samples, fill);
   attendant_.beat(watch.seconds());
+  last_loss_ = result.loss;
   if (!std::isfinite(result.gradient_norm)) {
     const std::optional<std::string> layer = find_not_finite(trainer_, call);
     answer({"not finite",
@@ -267,6 +279,12 @@ void Run::train_epoch() {
     }
     expect(batch && batch->epoch == state_.epoch && batch->first == state_.position,
            "the pipeline and the run are at the same place");
+    if (state_.step == 0) {
+      const Shape& shape = trainer_.image_shape();
+      events_.first_batch(pictures_.draw_batch(*batch, shape[2], shape[3], shape[1]));
+      events_.flush();
+      release_free_memory();
+    }
     train_one(*batch);
     if (std::exchange(rolled_back_, false)) {
       data_.train.start(state_.epoch, state_.position);
@@ -279,6 +297,7 @@ void Run::train_epoch() {
       describe(per_image * static_cast<double>(per_epoch_ - state_.position));
       recorder_.note(progress_, state_);
       observer_.on_progress(progress_);
+      events_.step(progress_, last_loss_);
     }
     tell_if_input_bound();
     if (options_.steps > 0 && state_.step >= options_.steps) report_.stopped_by = "steps";
@@ -381,6 +400,9 @@ void Run::finish_epoch() {
                  .data_wait_percent = progress_.data_wait_percent,
                  .memory = memory_usage().peak()});
   observer_.on_epoch_end(progress_, shown);
+  events_.epoch(progress_, evaluation);
+  if (options_.histograms) events_.histograms(trainer_, progress_.epoch);
+  pictures_.draw(counts_, false);
   if (!whole) return;
   ++state_.epoch;
   state_.position = 0;
@@ -438,6 +460,10 @@ void Run::finish() {
   report_.cgroup_peak_bytes = cgroup_peak();
   report_.measured_peak_bytes = memory_usage().peak().count;
   report_.arena_bytes = trainer_.session().arena_bytes();
+  events_.flush();
+  pictures_.draw(counts_, true);
+  if (!events_.failure().empty())
+    recorder_.message("TensorBoard's events are not complete: " + events_.failure());
   recorder_.write_report(report_);
   if (!saved)
     throw DataError(

@@ -194,8 +194,10 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
   // Updates come last: a step that is not finite leaves every resident as it was.
   if (part != Part::early) append_updates(graph, gradients, rule, tuning, norm, &forward.step);
   for (const nn::RunningStatistics& r : forward.running)
-    graph.call("bn_update", {r.moving_mean, r.moving_variance, r.mean, r.variance, norm},
-               {{"momentum", r.momentum}}, graph.value(r.moving_mean).name + "/update");
+    graph.call(
+        "bn_update", {r.moving_mean, r.moving_variance, r.mean, r.variance, norm},
+        {{"momentum", tuning.batch_norm_momentum > 0 ? tuning.batch_norm_momentum : r.momentum}},
+        graph.value(r.moving_mean).name + "/update");
   settle_views(graph);
   results.push_back(norm);
   forward.step.tape = {

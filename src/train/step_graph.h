@@ -31,6 +31,7 @@ struct Tuning {
   std::vector<std::string> frozen;
   std::vector<std::pair<std::string, double>> lr_factors;  // the last that matches counts
   double average = 0;                                      // decay; 0: no average
+  double batch_norm_momentum = 0;  // of running statistics; 0: the network's own
 };
 bool matches(const std::string& pattern, std::string_view name);
 bool is_frozen(const Tuning& tuning, std::string_view layer);

@@ -57,6 +57,10 @@ class Trainer {
   TensorView image(Phase phase, std::int64_t batch) const {
     return session_.view(tape_of(phase, batch), "image");
   }
+  // Its image part is the same for every batch size.
+  const Shape& image_shape() const {
+    return session_.graph(0).spec(session_.graph(0).find("image")).shape;
+  }
   TensorView label(Phase phase, std::int64_t batch) const {
     return session_.view(tape_of(phase, batch), "label");
   }

@@ -4,6 +4,7 @@
 namespace plimsoll::zoo {
 
 Heads inception_mini(nn::Builder& net, const Options& options) {
+  net.set_batch_norm_momentum(0.9);
   const auto halve = [&](ValueId x, const char* name) {
     return net.max_pool(x, 3, {.padding = nn::Padding::same, .name = name});
   };

@@ -24,6 +24,7 @@ ValueId block(nn::Builder& net, ValueId x, std::int64_t filters, const std::stri
 }  // namespace
 
 Heads resnet20(nn::Builder& net, const Options& options) {
+  net.set_batch_norm_momentum(0.9);
   ValueId x = conv_bn_relu(net, net.image(), 16, 3, "conv1");
   for (int stage = 1; stage <= 3; ++stage)
     for (int b = 1; b <= 3; ++b)

@@ -30,6 +30,7 @@ ValueId middle_block(nn::Builder& net, ValueId x, std::int64_t filters, const st
 }  // namespace
 
 Heads xception_mini(nn::Builder& net, const Options& options) {
+  net.set_batch_norm_momentum(0.9);
   ValueId x = conv_bn_relu(net, net.image(), 16, 3, "block1_conv1", 2);
   x = conv_bn_relu(net, x, 32, 3, "block1_conv2");
   x = entry_block(net, x, 64, "block2", false);

@@ -1,4 +1,4 @@
-// The wire format of protocol buffers, read field by field and without a schema.
+// The wire format of protocol buffers, read and written field by field and without a schema.
 #pragma once
 
 #include <bit>
@@ -103,6 +103,66 @@ class ProtoReader {
 
   std::span<const std::byte> rest_;
   std::span<const std::byte> origin_;
+};
+
+// Makes one message. Fields stand in the order they are added; those who want the bytes that other
+// programs write add them by number and leave out numbers that are 0 (proto3's rule for fields
+// outside a oneof), for which the `nonzero_` calls are.
+class ProtoWriter {
+ public:
+  ProtoWriter& integer(std::uint32_t number, std::int64_t value) {
+    key(number, WireType::varint);
+    varint(static_cast<std::uint64_t>(value));
+    return *this;
+  }
+  ProtoWriter& float32(std::uint32_t number, float value) {
+    key(number, WireType::fixed32);
+    fixed(value);
+    return *this;
+  }
+  ProtoWriter& bytes(std::uint32_t number, std::string_view content) {
+    key(number, WireType::bytes);
+    varint(content.size());
+    text_ += content;
+    return *this;
+  }
+  ProtoWriter& message(std::uint32_t number, const ProtoWriter& inner) {
+    return bytes(number, inner.text_);
+  }
+  ProtoWriter& packed(std::uint32_t number, std::span<const double> values) {
+    key(number, WireType::bytes);
+    varint(values.size_bytes());
+    for (const double value : values) fixed(value);
+    return *this;
+  }
+  ProtoWriter& nonzero_integer(std::uint32_t number, std::int64_t value) {
+    return value == 0 ? *this : integer(number, value);
+  }
+  ProtoWriter& nonzero_float64(std::uint32_t number, double value) {
+    if (std::bit_cast<std::uint64_t>(value) == 0) return *this;
+    key(number, WireType::fixed64);
+    fixed(value);
+    return *this;
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  void key(std::uint32_t number, WireType type) {
+    varint(std::uint64_t{number} << 3 | static_cast<std::uint64_t>(type));
+  }
+  void varint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) text_ += static_cast<char>(value | 0x80);
+    text_ += static_cast<char>(value);
+  }
+  template <typename T>
+  void fixed(T value) {
+    char raw[sizeof value];
+    std::memcpy(raw, &value, sizeof value);
+    text_.append(raw, sizeof value);
+  }
+
+  std::string text_;
 };
 
 }  // namespace plimsoll

@@ -1,0 +1,99 @@
+#include "draw/mosaic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "draw/bitmap_font.h"
+#include "draw/png.h"
+
+namespace plimsoll::draw {
+namespace {
+
+constexpr std::int64_t kLeastSide = 128, kMostSide = 256;
+constexpr std::int64_t kGap = 10;
+constexpr std::int64_t kLetter = 2;  // pixels of the sheet for one of the font
+constexpr std::int64_t kLabelHeight = kGlyphHeight * kLetter + 8;
+constexpr std::uint8_t kPaper = 255, kInk = 30;
+
+class Sheet {
+ public:
+  Sheet(std::int64_t width, std::int64_t height)
+      : width_(width),
+        height_(height),
+        pixels_(static_cast<std::size_t>(width * height * 3), kPaper) {}
+
+  std::uint8_t* at(std::int64_t x, std::int64_t y) { return pixels_.data() + (y * width_ + x) * 3; }
+
+  void write(std::int64_t x, std::int64_t y, std::string_view words) {
+    for (const char letter : words) {
+      for (std::int64_t row = 0; row < kGlyphHeight * kLetter; ++row)
+        for (std::int64_t column = 0; column < kGlyphWidth * kLetter; ++column)
+          if (glyph_pixel(letter, column / kLetter, row / kLetter))
+            std::fill_n(at(x + column, y + row), 3, kInk);
+      x += kGlyphAdvance * kLetter;
+    }
+  }
+
+  std::string png() const { return encode_png(width_, height_, 3, pixels_); }
+
+ private:
+  std::int64_t width_, height_;
+  std::vector<std::uint8_t> pixels_;
+};
+
+// The mean of a square of pixels, or one of them: `shrink` is 1 where tiles are enlarged.
+std::uint8_t sample(const Tile& tile, const TileShape& shape, std::int64_t x, std::int64_t y,
+                    std::int64_t channel, std::int64_t shrink) {
+  std::int64_t sum = 0, count = 0;
+  for (std::int64_t row = y; row < std::min(y + shrink, shape.height); ++row)
+    for (std::int64_t column = x; column < std::min(x + shrink, shape.width); ++column, ++count)
+      sum += tile.pixels[static_cast<std::size_t>((row * shape.width + column) * shape.channels +
+                                                  std::min(channel, shape.channels - 1))];
+  return static_cast<std::uint8_t>(sum / std::max<std::int64_t>(1, count));
+}
+
+std::string fitting(const std::string& label, std::int64_t width) {
+  const auto room = static_cast<std::size_t>(width / (kGlyphAdvance * kLetter));
+  return label.size() <= room || room < 3 ? label.substr(0, room)
+                                          : label.substr(0, room - 2) + "..";
+}
+
+}  // namespace
+
+std::string mosaic_png(std::span<const Tile> tiles, const TileShape& shape) {
+  tiles = tiles.first(std::min(tiles.size(), kMostTiles));
+  if (tiles.empty()) return Sheet(2 * kGap, 2 * kGap).png();
+  expect(shape.width > 0 && shape.height > 0 && (shape.channels == 1 || shape.channels == 3),
+         "tiles are pictures, grey or RGB");
+  for (const Tile& tile : tiles)
+    expect(std::cmp_equal(tile.pixels.size(), shape.width * shape.height * shape.channels),
+           "a tile has the pixels of its shape");
+  const std::int64_t longer = std::max(shape.width, shape.height);
+  const std::int64_t grow = std::max<std::int64_t>(1, (kLeastSide + longer - 1) / longer);
+  const std::int64_t shrink = (longer + kMostSide - 1) / kMostSide;
+  const std::int64_t width = (shape.width + shrink - 1) / shrink * grow;
+  const std::int64_t height = (shape.height + shrink - 1) / shrink * grow;
+  const auto count = static_cast<std::int64_t>(tiles.size());
+  // A little wider than high, as screens are.
+  const auto columns = std::min<std::int64_t>(
+      count, static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(count) * 1.6))));
+  const std::int64_t rows = (count + columns - 1) / columns;
+  Sheet sheet(kGap + columns * (width + kGap), kGap + rows * (height + kLabelHeight + kGap));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Tile& tile = tiles[static_cast<std::size_t>(i)];
+    const std::int64_t left = kGap + i % columns * (width + kGap);
+    const std::int64_t top = kGap + i / columns * (height + kLabelHeight + kGap);
+    for (std::int64_t y = 0; y < height; ++y)
+      for (std::int64_t x = 0; x < width; ++x)
+        for (std::int64_t c = 0; c < 3; ++c)
+          sheet.at(left + x, top + y)[c] =
+              sample(tile, shape, x / grow * shrink, y / grow * shrink, c, shrink);
+    sheet.write(left, top + height + 5, fitting(tile.label, width));
+  }
+  return sheet.png();
+}
+
+}  // namespace plimsoll::draw

@@ -1,0 +1,26 @@
+// A batch of pictures on one sheet.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace plimsoll::draw {
+
+struct Tile {
+  std::span<const std::uint8_t> pixels;  // [height][width][channels]
+  std::string label;                     // a few words; what does not fit is cut
+};
+
+struct TileShape {
+  std::int64_t width = 0, height = 0;
+  std::int64_t channels = 3;  // 1 or 3
+};
+
+// A PNG of the tiles in a grid, row by row, each with its label below. Small tiles are enlarged
+// and large ones shrunk by whole factors, so that a sheet can be looked at; at most kMostTiles are
+// shown. All tiles have the one shape. No tiles make a small white sheet.
+inline constexpr std::size_t kMostTiles = 64;
+std::string mosaic_png(std::span<const Tile> tiles, const TileShape& shape);
+
+}  // namespace plimsoll::draw
