@@ -66,8 +66,9 @@ std::string band_path(const std::vector<std::array<double, kBandCount>>& tops, s
 
 void draw_legend(draw::Svg& svg) {
   for (std::size_t b = 0; b < kBandCount; ++b) {
-    const double x = kLeft + static_cast<double>(b % 4) * 225;
-    const double y = kBottom + 42 + static_cast<double>(b / 4) * 24;
+    const std::size_t row = b / 4, column = b % 4;
+    const double x = kLeft + static_cast<double>(column) * 225;
+    const double y = kBottom + 42 + static_cast<double>(row) * 24;
     svg.box(x, y, 14, 14, kBands[b].colour);
     svg.text(x + 20, y + 12, kBands[b].name);
   }
