@@ -1,7 +1,6 @@
 #include "data/label_map.h"
 
 #include <cctype>
-#include <charconv>
 #include <optional>
 
 #include "base/error.h"
@@ -95,13 +94,6 @@ class Tokens {
   bool quoted_ = false;
 };
 
-std::optional<std::int64_t> parse_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // Passes over `{ ... }` whose first brace is the current token.
 void skip_block(Tokens& tokens) {
   int depth = 0;
@@ -134,7 +126,7 @@ Item parse_item(Tokens& tokens) {
     if (tokens.is("{") || tokens.is("<")) {
       skip_block(tokens);
     } else if (key == "id") {
-      item.id = parse_number(tokens.token());
+      item.id = parse_integer(tokens.token());
       if (!item.id)
         tokens.fail(tokens.at_end() ? "" : "'" + std::string(tokens.token()) + "'",
                     "expected a number");
@@ -176,7 +168,7 @@ LabelMap parse_label_list(std::string_view text, std::string_view where) {
     if (line.empty()) continue;
     auto id = static_cast<std::int64_t>(map.size());
     if (const std::size_t colon = line.find(':'); colon != std::string_view::npos)
-      if (const auto given = parse_number(line.substr(0, colon))) {
+      if (const auto given = parse_integer(line.substr(0, colon))) {
         id = *given;
         line = trim(line.substr(colon + 1));
       }

@@ -20,7 +20,7 @@ class RecordLabels {
   RecordLabels(LabelMap map, std::vector<std::string> class_names, std::int64_t first_label);
 
   // The provisional class of a number or of a name; nothing if there can be none (a negative
-  // number, one that the map or the names do not have).
+  // number, one that the map or the names do not have, a number where others had names only).
   std::optional<std::int32_t> find(std::int64_t number, std::string_view name);
   std::optional<std::int32_t> find(std::string_view name);
   // What find() accepts, for messages.
@@ -35,7 +35,9 @@ class RecordLabels {
   std::vector<std::string> fixed_;            // all names are known before
   std::map<std::int32_t, std::string> seen_;  // names that came with numbers
   std::int64_t first_label_;
-  bool named_only_ = false;  // labels came as names
+  // What labels came as, where no list or map says what both mean: one excludes the other.
+  bool has_numbers_ = false;
+  bool has_names_ = false;
 };
 
 }  // namespace plimsoll

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "data/annotations.h"
 #include "data/example.h"
+#include "data/folder.h"
 #include "data/protobuf.h"
 #include "data/record_labels.h"
 #include "data/tfrecord.h"
@@ -49,15 +50,21 @@ class RecordSource final : public ListedSource {
   Encoded read(std::int64_t i, std::vector<std::byte>& buffer) const override {
     const Place& place = places_[static_cast<std::size_t>(i)];
     const Shard& shard = shard_of(i);
-    const InputFile file = open_input(shard.data);
-    if (file.size != shard.size)
-      throw DataError({.where = where(i),
-                       .got = "the file has " + std::to_string(file.size.count) + " bytes",
-                       .expected = "expected " + std::to_string(shard.size.count) +
-                                   ", as when the records were listed",
-                       .hint = "it was changed during the run"});
-    buffer.resize(place.image_size);
-    file.read_at(place.record_offset + place.image_offset, buffer);
+    try {
+      const InputFile file = open_input(shard.data);
+      if (file.size != shard.size)
+        throw DataError({.where = "",
+                         .got = "the file has " + std::to_string(file.size.count) + " bytes",
+                         .expected = "expected " + std::to_string(shard.size.count) +
+                                     ", as when the records were listed",
+                         .hint = "it was changed during the run"});
+      buffer.resize(place.image_size);
+      file.read_at(place.record_offset + place.image_offset, buffer);
+    } catch (const DataError& error) {
+      Complaint complaint = error.complaint();
+      complaint.where = where(i);
+      throw DataError(std::move(complaint));
+    }
     return {.bytes = buffer};
   }
 
@@ -328,12 +335,10 @@ class RecordLister {
 // A label map that lies beside the records, if there is just one thing it can be.
 fs::path find_label_map(const fs::path& folder) {
   std::vector<fs::path> found;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
-    const std::string name = entry.path().filename();
-    if (name.ends_with(".pbtxt") || name == "labels.txt" || name.ends_with(".labels.txt"))
-      found.push_back(entry.path());
-  }
+  for (const FolderEntry& entry : list_folder(folder.empty() ? "." : folder))
+    if (entry.name.ends_with(".pbtxt") || entry.name == "labels.txt" ||
+        entry.name.ends_with(".labels.txt"))
+      found.push_back(folder / entry.name);
   return found.size() == 1 ? found[0] : fs::path();
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -17,6 +16,7 @@
 
 #include "base/cpu.h"
 #include "base/stopwatch.h"
+#include "base/text.h"
 
 namespace plimsoll {
 namespace {
@@ -32,8 +32,8 @@ void add_to(Finding& finding, std::int64_t sample) {
 // Keeps the lowest: what is reported does not hang on who found it.
 void settle(Finding& finding) {
   std::ranges::sort(finding.samples);
-  const auto repeated = std::ranges::unique(finding.samples);
-  finding.samples.erase(repeated.begin(), repeated.end());
+  finding.samples.erase(std::unique(finding.samples.begin(), finding.samples.end()),
+                        finding.samples.end());
   if (finding.samples.size() > Finding::kExamples) finding.samples.resize(Finding::kExamples);
 }
 
@@ -59,9 +59,7 @@ bool is_misnamed(const std::string& path, ImageFormat format) {
       {".jpg", ImageFormat::jpeg},  {".jpeg", ImageFormat::jpeg}, {".jpe", ImageFormat::jpeg},
       {".jfif", ImageFormat::jpeg}, {".png", ImageFormat::png},   {".webp", ImageFormat::webp},
       {".bmp", ImageFormat::bmp},   {".gif", ImageFormat::gif}};
-  std::string extension = std::filesystem::path(path).extension();
-  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const auto found = kPromised.find(extension);
+  const auto found = kPromised.find(to_lower(std::filesystem::path(path).extension().string()));
   return found != kPromised.end() && found->second != format;
 }
 
