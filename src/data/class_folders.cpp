@@ -80,10 +80,15 @@ class Lister {
   }
 
   SourcePtr finish(std::vector<std::string> class_names) {
+    std::vector<std::string> others;
     for (const auto& [ending, count] : passed_over_)
-      source_->add_note(std::to_string(count) + (count == 1 ? " file" : " files") +
-                        (ending.empty() ? " without an extension" : " named *" + ending) +
-                        " passed over");
+      if (ends_with_any(ending, kOtherEndings))
+        source_->add_note(std::to_string(count) + " *" + ending +
+                          " passed over, as Keras does, though they could be read");
+      else
+        others.push_back(std::to_string(count) +
+                         (ending.empty() ? " without an extension" : " *" + ending));
+    if (!others.empty()) source_->add_note("passed over: " + join(others, ", "));
     source_->finish(std::move(class_names));
     return source_;
   }

@@ -1,6 +1,8 @@
 #include "data/label_map.h"
 
+#include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <optional>
 
 #include "base/error.h"
@@ -79,11 +81,36 @@ class Tokens {
     quoted_ = true;
     for (++at_; at_ < text_.size() && text_[at_] != quote; ++at_) {
       if (text_[at_] == '\n') fail("a quoted text that does not end", "expected a quote");
-      if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
-      token_ += text_[at_];
+      token_ += text_[at_] == '\\' && at_ + 1 < text_.size() ? escaped() : text_[at_];
     }
     if (at_ == text_.size()) fail("a quoted text that does not end", "expected a quote");
     ++at_;
+  }
+
+  // The character that a backslash at at_ stands for; at_ is left on the last one of it. Protobuf
+  // prints all that is not ASCII as bytes in octal.
+  char escaped() {
+    const auto digits = [this](unsigned base, std::size_t most) {
+      unsigned value = 0;
+      const char* end = text_.data() + std::min(at_ + 1 + most, text_.size());
+      const auto read = std::from_chars(text_.data() + at_ + 1, end, value, static_cast<int>(base));
+      at_ = static_cast<std::size_t>(read.ptr - text_.data()) - 1;
+      return static_cast<char>(value);
+    };
+    const char c = text_[at_ + 1];
+    if (c >= '0' && c <= '7') return digits(8, 3);
+    ++at_;
+    switch (c) {
+      case 'n': return '\n';
+      case 'r': return '\r';
+      case 't': return '\t';
+      case 'x': {
+        const bool has_digit = at_ + 1 < text_.size() &&
+                               std::isxdigit(static_cast<unsigned char>(text_[at_ + 1])) != 0;
+        return has_digit ? digits(16, 2) : c;
+      }
+      default: return c;
+    }
   }
 
   std::string_view text_;

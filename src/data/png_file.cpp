@@ -23,7 +23,7 @@ void write_png(const std::filesystem::path& path, const Picture& picture) {
                                 nullptr) == 0)
     throw DataError({.where = path.string(),
                      .got = std::string("cannot make the PNG: ") + image.message,
-                     .expected = {}});
+                     .expected = "expected a picture that fits into one"});
   bytes.resize(size);
   write_file(path, bytes);
 }

@@ -41,7 +41,10 @@ std::optional<std::int32_t> RecordLabels::find(std::int64_t number, std::string_
   if (label < 0 || label >= end || has_names_) return std::nullopt;
   has_numbers_ = fixed_.empty();
   const auto result = static_cast<std::int32_t>(label);
-  if (fixed_.empty() && !name.empty()) seen_.try_emplace(result, name);
+  if (fixed_.empty() && !name.empty())
+    if (const auto [first, is_new] = seen_.try_emplace(result, name);
+        !is_new && first->second != name)
+      also_.try_emplace(result, name);
   return result;
 }
 
@@ -53,6 +56,14 @@ std::optional<std::int32_t> RecordLabels::find(std::string_view name) {
   const auto next = static_cast<std::int32_t>(by_name_.size());
   by_name_.emplace(name, next);
   return next;
+}
+
+std::vector<std::string> RecordLabels::notes() const {
+  std::vector<std::string> notes;
+  for (const auto& [label, name] : also_)
+    notes.push_back("records call class " + std::to_string(label + first_label_) + " both '" +
+                    seen_.at(label) + "' and '" + name + "'; it is named by the first");
+  return notes;
 }
 
 std::string RecordLabels::expected() const {

@@ -148,6 +148,18 @@ TEST(Records, OfOtherKeysAreReadWhenTheyAreNamed) {
   EXPECT_EQ(source->label(1), 0);
 }
 
+TEST(Records, WithoutAnImageDoNotSettleWhatTheOthersAreReadBy) {
+  const TemporaryFolder folder;
+  folder.put("x.tfrecord",
+             framed("") + framed(ExampleText().ints("label", {1}).text()) +
+                 framed(ExampleText().bytes("image", {"a"}).text()) +
+                 framed(ExampleText().bytes("image", {"b"}).ints("label", {1}).text()));
+  const SourcePtr source = open_source(folder.path());
+  ASSERT_EQ(source->size(), 1);
+  EXPECT_EQ(text_of(*source, 0), "b");
+  EXPECT_EQ(source->defects().size(), 3U);
+}
+
 TEST(Records, ThatMixNamesAndNumbersAreDefects) {
   const auto record = [](bool with_numbers) {
     ExampleText example;
@@ -171,6 +183,21 @@ TEST(Records, ThatMixNamesAndNumbersAreDefects) {
     EXPECT_THAT(source->defects()[0].got, HasSubstr(first ? "'cat'" : "900"));
     EXPECT_THAT(source->defects()[0].expected, HasSubstr(first ? "a number" : "the name"));
   }
+}
+
+TEST(Records, ThatNameOneClassInTwoWaysAreNoted) {
+  const TemporaryFolder folder;
+  const auto named = [](const std::string& name) {
+    return framed(ExampleText()
+                      .bytes("image/encoded", {"img"})
+                      .ints("image/class/label", {1})
+                      .bytes("image/class/text", {name})
+                      .text());
+  };
+  folder.put("x.tfrecord", named("cat") + named("dog") + named("cat"));
+  const SourcePtr source = open_source(folder.path());
+  EXPECT_THAT(source->class_names(), ElementsAre("0", "cat"));
+  EXPECT_THAT(source->index().notes, ElementsAre(HasSubstr("call class 1 both 'cat' and 'dog'")));
 }
 
 TEST(Records, WhoseNamesAreNotTheTrainingSetsAreNotTakenByNumber) {
