@@ -1,11 +1,15 @@
 // Reads a data set, shuffled, to batches, as a training run does, and says what that took.
 //   data_batches DATA [--batches N] [--batch N] [--image N] [--memory BYTES] [--workers N]
-// --memory bounds the buffers: the scan's and then the pipeline's. Prints one line of JSON.
+//                     [--speed IMAGES_PER_SECOND]
+// --memory bounds the buffers: the scan's and then the pipeline's. --speed is that of a network
+// which takes the batches; without it they are taken as fast as they come. Prints one line of JSON.
 #include <malloc.h>
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <thread>
 
 #include "base/base.h"
 #include "data/data.h"
@@ -21,6 +25,7 @@ struct Settings {
   std::int64_t image = 299;
   Bytes memory = kUnlimited;
   int workers = 0;
+  double speed = 0;
 };
 
 Settings parse(int count, char** words) {
@@ -38,6 +43,8 @@ Settings parse(int count, char** words) {
       settings.memory = parse_bytes(value(), "--memory");
     else if (word == "--workers")
       settings.workers = std::stoi(value());
+    else if (word == "--speed")
+      settings.speed = std::stod(value());
     else
       settings.data = word;
   }
@@ -65,18 +72,27 @@ void run(const Settings& settings) {
   const Stopwatch watch;
   std::int64_t images = 0;
   std::uint64_t sum = 0;
+  double first_wait = 0;
   for (std::int64_t i = 0; i < batches; ++i) {
     const Batch batch = pipeline.next().value();
     images += batch.count;
     for (const std::uint8_t pixel : batch.pixels) sum += pixel;
+    // The first batch is waited for by everybody.
+    if (i == 0) first_wait = pipeline.wait_seconds();
+    if (settings.speed > 0)
+      std::this_thread::sleep_for(
+          std::chrono::duration<double>(static_cast<double>(batch.count) / settings.speed));
   }
+  const double seconds = watch.seconds();
+  const double waited = pipeline.wait_seconds() - first_wait;
   const MemoryUsage usage = memory_usage();
   std::printf(
       "{\"samples\": %lld, \"scan_seconds\": %.2f, \"images\": %lld, \"images_per_second\": %.1f, "
-      "\"predicted_bytes\": %lld, \"peak_bytes\": %lld, \"workers\": %d, \"depth\": %d, "
+      "\"wait_percent\": %.2f, \"predicted_bytes\": %lld, \"peak_bytes\": %lld, \"workers\": %d, "
+      "\"depth\": %d, "
       "\"sum\": %llu}\n",
       static_cast<long long>(source->size()), scan_seconds, static_cast<long long>(images),
-      static_cast<double>(images) / watch.seconds(),
+      static_cast<double>(images) / seconds, 100 * waited / seconds,
       static_cast<long long>(pipeline.bytes().total().count),
       static_cast<long long>(usage.peak().count), pipeline_settings.workers,
       pipeline_settings.depth, static_cast<unsigned long long>(sum));

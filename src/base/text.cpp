@@ -1,25 +1,19 @@
 #include "base/text.h"
 
 #include <algorithm>
-#include <cctype>
+#include <charconv>
 #include <cstddef>
 
 namespace plimsoll {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
-
 template <class Text>
 std::optional<std::string> nearest_of(std::string_view name, std::span<const Text> candidates) {
-  const std::string wanted = lower(name);
+  const std::string wanted = to_lower(name);
   std::optional<std::string> best;
   int best_distance = 0;
   for (const Text& candidate : candidates) {
-    const int distance = edit_distance(wanted, lower(candidate));
+    const int distance = edit_distance(wanted, to_lower(candidate));
     const auto longer = static_cast<int>(std::max(wanted.size(), candidate.size()));
     if (distance > std::max(1, longer / 3)) continue;
     // A word of which nothing is left is no slip.
@@ -91,6 +85,20 @@ std::string_view trim(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kBlank);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+std::string to_lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return result;
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
 }
 
 std::vector<std::string> levels(std::string_view path) {

@@ -1,6 +1,7 @@
 // Small operations on text that messages and parsers share.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -29,6 +30,12 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 
 // Without the blanks, tabs and line ends at both ends.
 std::string_view trim(std::string_view text);
+
+// With the letters of ASCII in lower case.
+std::string to_lower(std::string_view text);
+
+// A whole number that is all of the text, with at most a minus before it; nothing otherwise.
+std::optional<std::int64_t> parse_integer(std::string_view text);
 
 // A path with slashes and its ancestors, deepest first: "/a/b" gives "/a/b", "/a", "/"; "a/b" gives
 // "a/b", "a".

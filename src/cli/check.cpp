@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/stopwatch.h"
 #include "cli/commands.h"
@@ -24,8 +25,8 @@ struct Settings {
   CommonOptions common;
   ModelOptions model;
   DataOptions data_options;
-  std::string data;
-  std::string validation;
+  std::optional<std::string> data;
+  std::optional<std::string> validation;
   std::string out = "runs";
   std::string pictures;
 };
@@ -119,8 +120,9 @@ void print_text(const Meaning& meaning) {
              to_string(meaning.bytes.total()), to_string(meaning.bytes.queue),
              to_string(meaning.bytes.workers), to_string(meaning.bytes.index));
   fmt::print(
-      "  speed        a core delivers {:.0f} images/s; training takes no more than {:.1f} at the "
-      "peak just measured\n",
+      "  speed        a core reads {:.0f} images/s; training takes {:.1f} at most (every core at "
+      "the "
+      "peak just measured)\n",
       meaning.delivered, meaning.most);
 }
 
@@ -131,9 +133,7 @@ void print_problems(const std::vector<Problem>& problems) {
   for (const Severity severity : {Severity::error, Severity::warning, Severity::note})
     for (const Problem& problem : problems) {
       if (problem.severity != severity || ++shown > kMostShown) continue;
-      constexpr const char* kNames[] = {"error", "warning", "note"};
-      fmt::print("  {:<8} {}: {}\n", kNames[static_cast<int>(severity)], problem.where,
-                 problem.what);
+      fmt::print("  {:<8} {}: {}\n", name_of(severity), problem.where, problem.what);
       if (!problem.hint.empty()) fmt::print("           hint: {}\n", problem.hint);
     }
   if (shown > kMostShown) fmt::print("  ... and {} more (--json has all)\n", shown - kMostShown);
@@ -141,24 +141,27 @@ void print_problems(const std::vector<Problem>& problems) {
 
 nlohmann::ordered_json problems_json(const std::vector<Problem>& problems) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Problem& problem : problems) {
-    constexpr const char* kNames[] = {"error", "warning", "note"};
-    list.push_back({{"severity", kNames[static_cast<int>(problem.severity)]},
+  for (const Problem& problem : problems)
+    list.push_back({{"severity", name_of(problem.severity)},
                     {"where", problem.where},
                     {"what", problem.what},
                     {"hint", problem.hint}});
-  }
   return list;
 }
 
-std::string verdict(std::int64_t errors, std::int64_t warnings, bool has_boxes) {
+// `bad`: how many of the errors are samples that --bad-files skip would leave out.
+std::string verdict(std::int64_t errors, std::int64_t warnings, std::int64_t bad,
+                    const std::optional<ScannedData>& train) {
   const auto counted = [](std::int64_t count, const char* one, const char* many) {
     return count == 1 ? std::string(one) : fmt::format("{} {}", count, many);
   };
   if (errors > 0)
-    return fmt::format("A run would fail: {} to mend.", counted(errors, "1 error", "errors"));
-  std::string text =
-      has_boxes ? "The data is sound; training on boxes is not there yet" : "A run would work";
+    return fmt::format("A run would fail: {} to mend{}.", counted(errors, "1 error", "errors"),
+                       errors == bad ? ", or to leave out with --bad-files skip" : "");
+  std::string text = "The machine is ready for a run";
+  if (train)
+    text = train->source->has_boxes() ? "The data is sound; training on boxes is not there yet"
+                                      : "A run would work";
   if (warnings > 0)
     text += fmt::format("; {} to look at", counted(warnings, "1 warning", "warnings"));
   return text + ".";
@@ -175,17 +178,15 @@ int run(const Settings& settings) {
   std::optional<ScannedData> train;
   std::optional<ScannedData> validation;
   std::optional<Meaning> meaning;
-  const auto look = [&](const std::string& name, const SourceOptions& options,
+  const auto look = [&](const std::optional<std::string>& name, const SourceOptions& options,
                         std::optional<ScannedData>& data) {
-    if (name.empty()) return;
+    if (!name) return;
     try {
       data =
-          open_and_scan(name, options, threads, static_cast<int>(settings.model.input().channels),
+          open_and_scan(*name, options, threads, static_cast<int>(settings.model.input().channels),
                         settings.common.quiet);
     } catch (const Error& error) {
-      const Complaint& c = error.complaint();
-      problems.push_back({Severity::error, c.where,
-                          c.got + (c.expected.empty() ? "" : "; " + c.expected), c.hint});
+      problems.push_back(to_problem(error.complaint()));
       return;
     }
     if (!json) print_text(*data);
@@ -225,7 +226,11 @@ int run(const Settings& settings) {
     fmt::print("{}\n", result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     print_problems(problems);
-    fmt::print("{}\n", verdict(errors, warnings, train && train->source->has_boxes()));
+    std::int64_t bad = 0;
+    for (const auto* data : {&train, &validation})
+      if (*data && std::cmp_less((*data)->report.bad.size(), (*data)->source->size()))
+        bad += (*data)->bad();
+    fmt::print("{}\n", verdict(errors, warnings, bad, train));
   }
   return errors == 0 ? 0 : 1;
 }

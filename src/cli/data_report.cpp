@@ -18,33 +18,30 @@ std::string counted(std::int64_t count, std::string_view one, std::string_view m
 }
 
 // "a.jpg, b.jpg and 12 more".
-std::string examples(const Source& source, const std::vector<std::int64_t>& samples,
+std::string examples(const ScannedData& data, const std::vector<std::int64_t>& samples,
                      std::int64_t count) {
   constexpr std::size_t kShown = 3;
   std::vector<std::string> names;
   for (const std::int64_t i : samples)
-    if (names.size() < kShown) names.push_back(source.where(i));
+    if (names.size() < kShown) names.push_back(data.place(i));
   const std::int64_t more = count - std::ssize(names);
   return join(names, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
-}
-
-std::string sentence(const Complaint& complaint) {
-  return complaint.got + (complaint.expected.empty() ? "" : "; " + complaint.expected);
 }
 
 void add_finding(const ScannedData& data, const Finding& finding, Severity severity,
                  std::string_view one, std::string_view many, std::string hint,
                  std::vector<Problem>& problems) {
   if (finding.count == 0) return;
-  problems.push_back({severity, data.name,
-                      counted(finding.count, one, many) + ": " +
-                          examples(*data.source, finding.samples, finding.count),
-                      std::move(hint)});
+  problems.push_back(
+      {severity, data.name,
+       counted(finding.count, one, many) + ": " + examples(data, finding.samples, finding.count),
+       std::move(hint)});
 }
 
 void find_class_problems(const ScannedData& data, std::vector<Problem>& problems) {
   const std::vector<std::string>& names = data.source->class_names();
   const std::vector<std::int64_t>& counts = data.source->index().per_class;
+  const bool has_boxes = data.source->has_boxes();
   std::vector<std::string> empty;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (counts[i] == 0) empty.push_back("'" + names[i] + "'");
@@ -58,10 +55,12 @@ void find_class_problems(const ScannedData& data, std::vector<Problem>& problems
     if (count > 10) empty.resize(10);
     problems.push_back({Severity::warning, data.name,
                         counted(static_cast<std::int64_t>(count), "class has", "classes have") +
-                            " no samples: " + join(empty, ", ") + (count > 10 ? ", ..." : ""),
+                            (has_boxes ? " no boxes: " : " no samples: ") + join(empty, ", ") +
+                            (count > 10 ? ", ..." : ""),
                         "their outputs would only learn to be silent"});
   }
-  if (names.size() < 2)
+  // A detector of one kind of thing is a detector; a classifier of one class is none.
+  if (names.size() < 2 && !has_boxes)
     problems.push_back({Severity::warning, data.name, "there is only one class",
                         "a network learns nothing from it"});
   std::int64_t least = 0;
@@ -78,18 +77,19 @@ void find_class_problems(const ScannedData& data, std::vector<Problem>& problems
     problems.push_back({Severity::warning, data.name,
                         fmt::format("classes are uneven: '{}' has {} and '{}' {}", name_of(most),
                                     most, name_of(least), least),
-                        "accuracy will say little about the rare ones"});
+                        has_boxes ? "the rare ones will be found less well"
+                                  : "accuracy will say little about the rare ones"});
   }
 }
 
 void find_box_problems(const ScannedData& data, std::vector<Problem>& problems) {
   const ScanReport& report = data.report;
   add_finding(data, report.inverted, Severity::warning, "box has its corners exchanged",
-              "boxes have their corners exchanged", "they are left out of training", problems);
+              "boxes have their corners exchanged", "left out of training", problems);
   add_finding(data, report.empty, Severity::warning, "box has no area", "boxes have no area",
-              "they are left out of training", problems);
+              "left out of training", problems);
   add_finding(data, report.outside, Severity::warning, "box reaches beyond its picture",
-              "boxes reach beyond their pictures", "they are cut at its edge", problems);
+              "boxes reach beyond their pictures", "cut at its edge", problems);
   add_finding(data, report.other_size, Severity::warning,
               "picture has another size than its annotation says",
               "pictures have another size than their annotations say",
@@ -99,13 +99,20 @@ void find_box_problems(const ScannedData& data, std::vector<Problem>& problems) 
 
 }  // namespace
 
+std::string ScannedData::place(std::int64_t i) const {
+  const std::string where = source->where(i);
+  const std::string folder = name + (name.ends_with('/') ? "" : "/");
+  return where.starts_with(folder) ? where.substr(folder.size()) : where;
+}
+
+std::int64_t ScannedData::bad() const {
+  return std::ssize(report.bad) + std::ssize(source->defects());
+}
+
 void find_problems(const ScannedData& data, std::vector<Problem>& problems) {
   const ScanReport& report = data.report;
-  for (const Complaint& defect : data.source->defects())
-    problems.push_back({Severity::error, defect.where, sentence(defect), defect.hint});
-  for (const BadSample& bad : report.bad)
-    problems.push_back(
-        {Severity::error, bad.complaint.where, sentence(bad.complaint), bad.complaint.hint});
+  for (const Complaint& defect : data.source->defects()) problems.push_back(to_problem(defect));
+  for (const BadSample& bad : report.bad) problems.push_back(to_problem(bad.complaint));
   for (const std::string& note : data.source->index().notes)
     problems.push_back({Severity::note, data.name, note, ""});
   if (!report.is_whole)
@@ -114,11 +121,10 @@ void find_problems(const ScannedData& data, std::vector<Problem>& problems) {
   add_finding(data, report.wrong_extension, Severity::note,
               "file is of another format than its name says",
               "files are of another format than their names say",
-              "they are read all the same: the content decides", problems);
+              "read all the same: the content decides", problems);
   add_finding(data, report.turned, Severity::note, "photograph is stored turned (EXIF)",
               "photographs are stored turned (EXIF)",
-              "they are turned upright, their boxes too; tools that ignore EXIF see them otherwise",
-              problems);
+              "turned upright, boxes too; tools that ignore EXIF see them otherwise", problems);
   if (report.duplicates_of_other_class.count > 0)
     add_finding(data, report.duplicates_of_other_class, Severity::warning,
                 "sample is in two classes with the same content",
@@ -132,7 +138,7 @@ void find_problems(const ScannedData& data, std::vector<Problem>& problems) {
                         fmt::format("{} of other samples, in {}; the first: {} = {}",
                                     counted(copies, "sample is a copy", "samples are copies"),
                                     counted(std::ssize(report.duplicates), "group", "groups"),
-                                    data.source->where(first[0]), data.source->where(first[1])),
+                                    data.place(first[0]), data.place(first[1])),
                         "they weigh more than others, and leak when the set is split"});
   }
   find_box_problems(data, problems);
@@ -146,9 +152,32 @@ void find_problems(const ScannedData& train, const ScannedData& validation,
       {Severity::warning, validation.name,
        fmt::format("{} also in the training data; the first: {} = {}",
                    counted(std::ssize(leaks), "sample is", "samples are"),
-                   validation.source->where(leaks[0].first), train.source->where(leaks[0].second)),
+                   validation.place(leaks[0].first), train.source->where(leaks[0].second)),
        "val_accuracy would be too good; take them out of one set"});
 }
+
+namespace {
+
+void print_sizes(const ScannedData& data) {
+  const ScanReport& report = data.report;
+  if (report.sizes.empty()) return;
+  const auto text = [](Size size) { return fmt::format("{}x{}", size.width, size.height); };
+  if (report.smallest == report.largest.size) {
+    fmt::print("  sizes        {} all of them (width x height)\n", text(report.smallest));
+    return;
+  }
+  fmt::print("  sizes        {} to {}, {} on average (width x height)\n", text(report.smallest),
+             text(report.largest.size), text(report.mean));
+  std::vector<std::string> sizes;
+  for (const auto& [name, count] : report.sizes)
+    sizes.push_back(fmt::format("{} {}", count, name.substr(3)));
+  fmt::print("               {}\n", join(sizes, ", "));
+  if (report.biggest.empty()) return;
+  const auto& [biggest, size] = report.biggest[0];
+  fmt::print("  biggest      {} {}\n", text(size), data.place(biggest));
+}
+
+}  // namespace
 
 void print_text(const ScannedData& data) {
   const Index& index = data.source->index();
@@ -162,17 +191,7 @@ void print_text(const ScannedData& data) {
     formats.push_back(fmt::format("{} {}", count, format));
   if (formats.empty()) formats.emplace_back("nothing readable");
   fmt::print("  formats      {}\n", join(formats, ", "));
-  if (!report.biggest.empty()) {
-    const auto& [biggest, size] = report.biggest[0];
-    fmt::print("  sizes        {}x{} to {}x{}, {}x{} on average (width x height)\n",
-               report.smallest.width, report.smallest.height, report.largest.size.width,
-               report.largest.size.height, report.mean.width, report.mean.height);
-    std::vector<std::string> sizes;
-    for (const auto& [name, count] : report.sizes)
-      sizes.push_back(fmt::format("{} {}", count, name.substr(3)));
-    fmt::print("               {}\n", join(sizes, ", "));
-    fmt::print("  biggest      {}x{} {}\n", size.width, size.height, data.source->where(biggest));
-  }
+  print_sizes(data);
   if (data.source->has_boxes())
     fmt::print("  boxes        {}, at most {} in one picture\n", index.boxes, index.max_boxes);
   const std::vector<std::string>& names = data.source->class_names();
@@ -221,7 +240,7 @@ nlohmann::ordered_json to_json(const ScannedData& data) {
           {"kind", index.kind},
           {"samples", index.samples},
           {"good", report.samples - std::ssize(report.bad)},
-          {"bad", std::ssize(report.bad) + std::ssize(data.source->defects())},
+          {"bad", data.bad()},
           {"files", index.files},
           {"bytes", index.encoded.count},
           {"index_bytes", index.memory.count},

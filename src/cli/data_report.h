@@ -15,6 +15,11 @@ struct ScannedData {
   std::string name;  // as the user named it
   SourcePtr source;
   ScanReport report;
+
+  // Where sample i is, counted from the set itself: "cats/12.jpg".
+  std::string place(std::int64_t i) const;
+  // What cannot be read: of the list, and of the samples.
+  std::int64_t bad() const;
 };
 
 // Adds what is wrong with one set.

@@ -20,6 +20,8 @@ using draw::escaped;
 constexpr std::int64_t kSide = 224;
 constexpr std::size_t kEachClass = 4;
 constexpr std::size_t kMost = 240;
+constexpr std::size_t kMostNamed = 100;
+constexpr std::int64_t kMostBad = 200;
 
 constexpr const char* kHead = R"(<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>{0}</title>
@@ -32,6 +34,9 @@ figure {{ margin: 0; width: 224px }}
 .picture img {{ width: 100% }}
 .picture svg {{ position: absolute; inset: 0; width: 100%; height: 100%; overflow: visible }}
 rect {{ fill: none; stroke-width: 2; vector-effect: non-scaling-stroke }}
+li {{ overflow-wrap: anywhere }}
+.legend span {{ margin-right: 1em; white-space: nowrap }}
+.legend i {{ display: inline-block; width: .8em; height: .8em; margin-right: .3em }}
 figcaption {{ font-size: 12px; overflow-wrap: anywhere; color: #555 }}
 b {{ color: #222 }}
 </style>
@@ -43,7 +48,7 @@ void write_png(const fs::path& path, const Picture& picture) {
              draw::encode_png(picture.width, picture.height, picture.channels, picture.pixels));
 }
 
-// One of twelve colours that are told apart.
+// Neighbours of the list are told apart.
 std::string colour_of(std::int32_t label) {
   return fmt::format("hsl({} 85% {}%)", label * 137 % 360, label % 2 == 0 ? 45 : 60);
 }
@@ -53,6 +58,31 @@ class Page {
   Page(const ScannedData& data, fs::path folder) : data_(data), folder_(std::move(folder)) {
     make_directories(folder_);
     text_ = fmt::format(fmt::runtime(kHead), escaped(data.name));
+  }
+
+  // The colours of the classes, where boxes have them.
+  void add_legend() {
+    const std::vector<std::string>& names = data_.source->class_names();
+    text_ += "<p class=\"legend\">";
+    for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i)
+      text_ += fmt::format("<span><i style=\"background: {}\"></i>{}</span> ",
+                           colour_of(static_cast<std::int32_t>(i)), escaped(names[i]));
+    text_ += names.size() > kMostNamed ? "...</p>\n" : "</p>\n";
+  }
+
+  // What has no picture to show.
+  void add_bad() {
+    if (data_.bad() == 0) return;
+    text_ += "<h2>Cannot be read</h2>\n<ul>\n";
+    std::int64_t shown = 0;
+    const auto add = [&](const Complaint& complaint) {
+      if (++shown <= kMostBad)
+        text_ += fmt::format("<li>{}: {}</li>\n", escaped(complaint.where), escaped(complaint.got));
+    };
+    for (const Complaint& defect : data_.source->defects()) add(defect);
+    for (const BadSample& bad : data_.report.bad) add(bad.complaint);
+    if (shown > kMostBad) text_ += fmt::format("<li>... and {} more</li>\n", shown - kMostBad);
+    text_ += "</ul>\n";
   }
 
   void begin(const std::string& title) {
@@ -73,22 +103,14 @@ class Page {
     text_ += fmt::format("<figure><div class=\"picture\"><img src=\"{}\" alt=\"\">", name);
     if (!source.boxes(i).empty()) {
       text_ += "<svg viewBox=\"0 0 1 1\" preserveAspectRatio=\"none\">";
-      for (const Box& given : source.boxes(i)) {
-        const Box box =
-            infos_[i] ? upright_box(given, *infos_[i], source.annotated_size(i)) : given;
-        text_ += fmt::format(
-            "<rect x=\"{:.4f}\" y=\"{:.4f}\" width=\"{:.4f}\" height=\"{:.4f}\" "
-            "stroke=\"{}\"{}><title>{}</title></rect>",
-            std::min(box.x0, box.x1), std::min(box.y0, box.y1), std::abs(box.x1 - box.x0),
-            std::abs(box.y1 - box.y0), colour_of(box.label),
-            is_usable(box) ? "" : " stroke-dasharray=\"4\"", escaped(class_name(box.label)));
-      }
+      for (const Box& given : source.boxes(i))
+        add_box(infos_[i] ? upright_box(given, *infos_[i], source.annotated_size(i)) : given);
       text_ += "</svg>";
     }
     const std::string label = source.has_boxes() ? fmt::format("{} boxes", source.boxes(i).size())
                                                  : class_name(source.label(i));
     text_ += fmt::format("</div><figcaption><b>{}</b> {}</figcaption></figure>\n", escaped(label),
-                         escaped(source.where(i)));
+                         escaped(data_.place(i)));
   }
 
   fs::path finish() {
@@ -98,6 +120,18 @@ class Page {
   }
 
  private:
+  void add_box(const Box& box) {
+    // A rectangle without area would not be drawn at all.
+    const float least = is_usable(box) ? 0 : 0.02F;
+    text_ += fmt::format(
+        "<rect x=\"{:.4f}\" y=\"{:.4f}\" width=\"{:.4f}\" height=\"{:.4f}\" "
+        "stroke=\"{}\"{}><title>{}</title></rect>",
+        std::min(box.x0, box.x1), std::min(box.y0, box.y1),
+        std::max(least, std::abs(box.x1 - box.x0)), std::max(least, std::abs(box.y1 - box.y0)),
+        colour_of(box.label), is_usable(box) ? "" : " stroke-dasharray=\"4\"",
+        escaped(class_name(box.label)));
+  }
+
   std::string class_name(std::int32_t label) const {
     const auto& names = data_.source->class_names();
     return label >= 0 && static_cast<std::size_t>(label) < names.size()
@@ -157,6 +191,8 @@ fs::path write_picture_page(const ScannedData& data, const fs::path& folder) {
     for (const std::int64_t i : samples) page.add(i);
     page.end();
   };
+  if (data.source->has_boxes()) page.add_legend();
+  page.add_bad();
   show("Boxes with exchanged corners", report.inverted.samples);
   show("Boxes without area", report.empty.samples);
   show("Boxes beyond the picture", report.outside.samples);
@@ -166,7 +202,9 @@ fs::path write_picture_page(const ScannedData& data, const fs::path& folder) {
   // Spread evenly over the set, so that the page does not show the first folder alone.
   std::map<std::int32_t, std::vector<std::int64_t>> chosen;
   std::map<std::int32_t, std::vector<std::int64_t>> all;
-  for (std::int64_t i = 0; i < data.source->size(); ++i) all[data.source->label(i)].push_back(i);
+  // A bad one may still decode to something, which is not what it should look like.
+  for (std::int64_t i = 0; i < data.source->size(); ++i)
+    if (report.contents[static_cast<std::size_t>(i)] != 0) all[data.source->label(i)].push_back(i);
   std::size_t total = 0;
   for (const auto& [label, samples] : all) {
     const std::size_t wanted = std::min(samples.size(), all.size() == 1 ? 24 : kEachClass);

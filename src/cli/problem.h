@@ -2,6 +2,9 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+
+#include "base/error.h"
 
 namespace plimsoll::cli {
 
@@ -11,11 +14,24 @@ enum class Severity {
   note,     // good to know
 };
 
+constexpr std::string_view name_of(Severity severity) {
+  constexpr std::string_view kNames[] = {"error", "warning", "note"};
+  return kNames[static_cast<int>(severity)];
+}
+
 struct Problem {
   Severity severity = Severity::note;
   std::string where;
   std::string what;
   std::string hint;
 };
+
+// What would end a run, as a problem.
+inline Problem to_problem(const Complaint& complaint) {
+  return {.severity = Severity::error,
+          .where = complaint.where,
+          .what = complaint.got + (complaint.expected.empty() ? "" : "; " + complaint.expected),
+          .hint = complaint.hint};
+}
 
 }  // namespace plimsoll::cli

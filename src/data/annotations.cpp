@@ -56,24 +56,14 @@ std::int32_t Annotations::largest_label() const {
   return largest;
 }
 
-void Annotations::summarise(std::size_t classes, Index& index) const {
-  index.samples = size();
-  index.per_class.assign(classes, 0);
-  const auto count = [&](std::int32_t label) {
-    if (label >= 0 && static_cast<std::size_t>(label) < classes)
-      ++index.per_class[static_cast<std::size_t>(label)];
-  };
-  for (const std::int32_t label : labels_) count(label);
-  for (const Box& box : boxes_) count(box.label);
-  index.boxes = std::ssize(boxes_);
-  for (std::int64_t i = 0; has_boxes() && i < size(); ++i)
-    index.max_boxes = std::max<std::int64_t>(index.max_boxes, std::ssize(boxes(i)));
-  index.memory += held(labels_) + held(boxes_) + held(box_ends_) + held(sizes_);
+Bytes Annotations::memory() const {
+  return held(labels_) + held(boxes_) + held(box_ends_) + held(sizes_);
 }
 
 void ListedSource::finish_index() {
   annotations_.settle();
-  annotations_.summarise(class_names_.size(), index_);
+  index_.memory += annotations_.memory();
+  count_samples(*this, index_);
 }
 
 }  // namespace plimsoll

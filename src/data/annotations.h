@@ -30,8 +30,7 @@ class Annotations {
   void relabel(std::span<const std::int32_t> to);
   // The largest label there is; -1 where there is none.
   std::int32_t largest_label() const;
-  // Fills samples, per_class, boxes and max_boxes, and adds to memory.
-  void summarise(std::size_t classes, Index& index) const;
+  Bytes memory() const;
 
  private:
   struct PackedSize {

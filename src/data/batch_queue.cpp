@@ -10,10 +10,18 @@ namespace plimsoll {
 BatchQueue::BatchQueue(Shape shape)
     : shape_(shape), slots_(static_cast<std::size_t>(shape.depth)) {}
 
-bool BatchQueue::is_at_end() const {
-  const std::int64_t least = shape_.drop_last ? std::min(shape_.batch, shape_.samples) : 1;
-  return !shape_.repeat && shape_.samples - cursor_.position < least;
+std::int64_t BatchQueue::least() const {
+  // Where all samples are less than a batch, dropping it would leave nothing.
+  return shape_.drop_last ? std::min(shape_.batch, shape_.samples) : 1;
 }
+
+std::int64_t BatchQueue::batches_per_epoch() const {
+  return shape_.samples / shape_.batch + (shape_.samples % shape_.batch >= least() ? 1 : 0);
+}
+
+bool BatchQueue::is_epoch_over() const { return shape_.samples - cursor_.position < least(); }
+
+bool BatchQueue::is_at_end() const { return !shape_.repeat && is_epoch_over(); }
 
 bool BatchQueue::has_work() {
   if (paused_) return false;
@@ -22,8 +30,7 @@ bool BatchQueue::has_work() {
     if (last.dealt < last.count) return true;
   }
   if (opened_ - released_ >= shape_.depth || is_at_end()) return false;
-  const std::int64_t least = shape_.drop_last ? std::min(shape_.batch, shape_.samples) : 1;
-  if (shape_.samples - cursor_.position < least) cursor_ = {.epoch = cursor_.epoch + 1};
+  if (is_epoch_over()) cursor_ = {.epoch = cursor_.epoch + 1};
   Slot& opened = slot(opened_++);
   opened = {.epoch = cursor_.epoch,
             .first = cursor_.position,

@@ -66,6 +66,8 @@ class BatchQueue {
   // of its first sample that failed.
   std::optional<Ready> next();
 
+  std::int64_t batches_per_epoch() const;
+
   // How many workers, from the first, get work.
   void set_active(int workers);
   int active() const;
@@ -84,6 +86,9 @@ class BatchQueue {
   Slot& slot(std::int64_t number) {
     return slots_[static_cast<std::size_t>(number % shape_.depth)];
   }
+  // Samples of the smallest batch there may be.
+  std::int64_t least() const;
+  bool is_epoch_over() const;
   bool is_at_end() const;
   // With the lock held: opens a slot if there is work to deal, tells if there is.
   bool has_work();

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/files.h"
 #include "base/text.h"
 #include "data/file_source.h"
+#include "data/folder.h"
 
 namespace plimsoll {
 namespace {
@@ -21,69 +20,44 @@ constexpr std::array<std::string_view, 7> kKerasEndings = {"png", "jpg", "jpeg",
                                                            "ppm", "tif", "tiff"};
 constexpr std::array<std::string_view, 2> kOtherEndings = {"webp", "gif"};
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
-
 bool ends_with_any(std::string_view name, std::span<const std::string_view> endings) {
-  const std::string small = lower(name);
+  const std::string small = to_lower(name);
   return std::ranges::any_of(endings, [&](std::string_view end) { return small.ends_with(end); });
 }
 
-struct File {
-  std::string name;
-  Bytes size;
-};
-
-struct Folder {
-  std::vector<std::string> folders;  // links to folders left out
-  std::vector<File> files;
-};
-
-// The entries of a folder, in no order. Anything that is not a folder counts as a file: a dangling
-// link with an image's name is a sample that cannot be read, not one that is not there.
-Folder list(const fs::path& path) {
+// Bytes of a file; 0 where that cannot be told: a dangling link with an image's name is a sample
+// that cannot be read, not one that is not there.
+Bytes size_of(const fs::path& path) {
   std::error_code error;
-  fs::directory_iterator entries(path, error);
-  if (error) throw_file_error(path, "cannot list the folder", error.value());
-  Folder result;
-  for (; entries != fs::directory_iterator(); entries.increment(error)) {
-    if (error) throw_file_error(path, "cannot list the folder", error.value());
-    const fs::directory_entry& entry = *entries;
-    std::error_code ignored;
-    if (entry.is_directory(ignored)) {
-      if (!entry.is_symlink(ignored)) result.folders.push_back(entry.path().filename());
-      continue;
-    }
-    const std::uintmax_t size = entry.file_size(ignored);
-    result.files.push_back({.name = entry.path().filename(),
-                            .size = Bytes{ignored ? 0 : static_cast<std::int64_t>(size)}});
-  }
-  return result;
+  const std::uintmax_t size = fs::file_size(path, error);
+  return {error ? 0 : static_cast<std::int64_t>(size)};
 }
 
 std::vector<std::string> list_classes(const fs::path& folder) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    std::error_code ignored;
-    if (entry.is_directory(ignored)) names.push_back(entry.path().filename());
-  }
-  if (error) throw_file_error(folder, "cannot list the folder", error.value());
-  std::ranges::sort(names);
+  for (const FolderEntry& entry : list_folder(folder))
+    if (entry.is_folder) names.push_back(entry.name);
   return names;
 }
 
-// "a", "a/b", ... of all folders below `top`, itself first, sorted as Keras sorts what os.walk
-// gives: as whole paths.
-std::vector<std::string> walk(const fs::path& root, const std::string& top) {
-  std::vector<std::string> found{top};
-  for (std::size_t i = 0; i < found.size(); ++i)
-    for (const std::string& name : list(root / found[i]).folders)
-      found.push_back(found[i] + "/" + name);
-  std::ranges::sort(found);
+// The files of one folder below a class.
+struct Level {
+  std::string folder;  // "a", "a/b", relative to the root
+  std::vector<std::string> files;
+};
+
+// All folders below `top`, itself first, sorted as Keras sorts what os.walk gives: as whole paths.
+std::vector<Level> walk(const fs::path& root, const std::string& top) {
+  std::vector<Level> found{{.folder = top}};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::string folder = found[i].folder;
+    for (FolderEntry& entry : list_folder(root / folder))
+      if (!entry.is_folder)
+        found[i].files.push_back(std::move(entry.name));
+      else if (!entry.is_link)
+        found.push_back({.folder = folder + "/" + entry.name});
+  }
+  std::ranges::sort(found, {}, &Level::folder);
   return found;
 }
 
@@ -95,22 +69,26 @@ class Lister {
         source_(std::make_shared<FileSource>("a folder per class", root_)) {}
 
   void add_class(const std::string& name, std::int32_t label) {
-    for (const std::string& folder : walk(root_, name)) {
-      Folder content = list(root_ / folder);
-      std::ranges::sort(content.files, {}, &File::name);
-      for (const File& file : content.files)
-        if (ends_with_any(file.name, endings_))
-          source_->add(folder + "/" + file.name, file.size, label);
+    for (const Level& level : walk(root_, name))
+      for (const std::string& file : level.files) {
+        const std::string path = level.folder + "/" + file;
+        if (ends_with_any(file, endings_))
+          source_->add(path, size_of(root_ / path), label);
         else
-          ++passed_over_[lower(fs::path(file.name).extension().string())];
-    }
+          ++passed_over_[to_lower(fs::path(file).extension().string())];
+      }
   }
 
   SourcePtr finish(std::vector<std::string> class_names) {
+    std::vector<std::string> others;
     for (const auto& [ending, count] : passed_over_)
-      source_->add_note(std::to_string(count) + (count == 1 ? " file" : " files") +
-                        (ending.empty() ? " without an extension" : " named *" + ending) +
-                        " passed over");
+      if (ends_with_any(ending, kOtherEndings))
+        source_->add_note(std::to_string(count) + " *" + ending +
+                          " passed over, as Keras does, though they could be read");
+      else
+        others.push_back(std::to_string(count) +
+                         (ending.empty() ? " without an extension" : " *" + ending));
+    if (!others.empty()) source_->add_note("passed over: " + join(others, ", "));
     source_->finish(std::move(class_names));
     return source_;
   }

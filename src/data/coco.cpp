@@ -10,8 +10,8 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "data/decode.h"
 #include "data/file_source.h"
+#include "data/folder.h"
 
 namespace plimsoll {
 namespace {
@@ -20,18 +20,13 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> json_files(const fs::path& folder) {
   std::vector<fs::path> found;
-  std::error_code error;
-  for (const fs::path& place : {folder / "annotations", folder})
-    for (const auto& entry : fs::directory_iterator(place, error)) {
-      const std::string name = entry.path().filename();
-      // Captions and keypoints of the same pictures lie beside them.
-      const bool wanted = place == folder
-                              ? name.ends_with(".coco.json")
-                              : name.ends_with(".json") && !name.starts_with("captions_") &&
-                                    !name.starts_with("person_keypoints_");
-      if (wanted) found.push_back(entry.path());
-    }
-  std::ranges::sort(found);
+  for (const FolderEntry& entry : list_folder_if_any(folder / "annotations"))
+    // Captions and keypoints of the same pictures lie beside them.
+    if (entry.name.ends_with(".json") && !entry.name.starts_with("captions_") &&
+        !entry.name.starts_with("person_keypoints_"))
+      found.push_back(folder / "annotations" / entry.name);
+  for (const FolderEntry& entry : list_folder(folder))
+    if (entry.name.ends_with(".coco.json")) found.push_back(folder / entry.name);
   return found;
 }
 
@@ -71,12 +66,6 @@ fs::path choose_images(const fs::path& json, const CocoFile& file, const fs::pat
                           (above / "images").lexically_normal().string() + " or beside it",
                    .expected = "expected the folder of the pictures",
                    .hint = "say where it is with --images DIR"});
-}
-
-Size probe_size(const fs::path& path) {
-  const std::string bytes = read_file(path, 1_GiB);
-  const ImageInfo info = probe_image(std::as_bytes(std::span(bytes)), path.string());
-  return {.height = info.stored_height, .width = info.stored_width};
 }
 
 // Class numbers by category id; names in that order, or the training set's.
@@ -123,7 +112,8 @@ SourcePtr open_coco(const fs::path& path, const SourceOptions& options) {
   std::ranges::sort(file.images, {}, &CocoImage::id);
   for (std::size_t i = 0; i < file.images.size(); ++i) {
     const CocoImage& image = file.images[i];
-    const auto mine = std::ranges::equal_range(file.boxes, image.id, {}, &CocoBox::image);
+    const std::span mine(std::ranges::lower_bound(file.boxes, image.id, {}, &CocoBox::image),
+                         std::ranges::upper_bound(file.boxes, image.id, {}, &CocoBox::image));
     try {
       if (i > 0 && file.images[i - 1].id == image.id)
         throw DataError({.where = json.string(),
@@ -132,10 +122,11 @@ SourcePtr open_coco(const fs::path& path, const SourceOptions& options) {
       assigned += std::ssize(mine);
       struct stat status {};
       const fs::path picture = images / image.file_name;
-      if (image.file_name.find('\0') != std::string::npos || ::stat(picture.c_str(), &status) != 0)
-        throw_file_error(picture, "cannot read the picture", errno);
+      const bool is_name = image.file_name.find('\0') == std::string::npos;
+      if (!is_name || ::stat(picture.c_str(), &status) != 0)
+        throw_file_error(picture, "cannot read the picture", is_name ? errno : EINVAL);
       Size size = image.size;
-      if (size.width < 1 || size.height < 1) size = probe_size(picture);
+      if (size.width < 1 || size.height < 1) size = stored_size(picture);
       boxes.clear();
       for (const CocoBox& box : mine) {
         const auto label = categories.by_id.find(box.category);

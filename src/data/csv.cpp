@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
-#include <charconv>
-#include <map>
 #include <optional>
 #include <system_error>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "data/class_numbers.h"
 #include "data/file_source.h"
 
 namespace plimsoll {
@@ -115,34 +113,12 @@ std::optional<Columns> parse_header(const CsvRow& row) {
   std::optional<std::size_t> path;
   std::optional<std::size_t> label;
   for (std::size_t i = 0; i < row.fields.size(); ++i) {
-    std::string name(trim(row.fields[i]));
-    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string name = to_lower(trim(row.fields[i]));
     if (!path && std::ranges::find(kPaths, name) != kPaths.end()) path = i;
     if (!label && std::ranges::find(kLabels, name) != kLabels.end()) label = i;
   }
   if (!path || !label) return std::nullopt;
   return Columns{.path = *path, .label = *label};
-}
-
-std::optional<std::int64_t> parse_integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-// The names in class order: by number if all are numbers.
-std::vector<std::string> sorted_names(const std::map<std::string, std::int32_t>& seen) {
-  std::vector<std::string> names;
-  bool all_numbers = true;
-  for (const auto& [name, provisional] : seen) {
-    names.push_back(name);
-    all_numbers = all_numbers && parse_integer(name).has_value();
-  }
-  if (all_numbers)
-    std::ranges::sort(
-        names, {}, [](const std::string& name) { return std::pair(*parse_integer(name), name); });
-  return names;
 }
 
 }  // namespace
@@ -159,9 +135,7 @@ SourcePtr open_csv(const fs::path& path, const SourceOptions& options) {
   const char separator = path.extension() == ".tsv" ? '\t' : ',';
   const fs::path root = path.parent_path();
   const auto source = std::make_shared<FileSource>("a list of path,label", root);
-  std::map<std::string, std::int32_t> seen;
-  for (const std::string& name : options.class_names)
-    seen.emplace(name, static_cast<std::int32_t>(seen.size()));
+  ClassNumbers classes(options.class_names);
   Columns columns;
   bool first = true;
 
@@ -183,7 +157,9 @@ SourcePtr open_csv(const fs::path& path, const SourceOptions& options) {
     const std::string label(trim(row.fields[columns.label]));
     if (file.empty() || label.empty() || file.find('\0') != std::string::npos) {
       source->add_defect({.where = where,
-                          .got = file.empty() ? "an empty path" : "an empty label",
+                          .got = file.empty()    ? "an empty path"
+                                 : label.empty() ? "an empty label"
+                                                 : "a path with a zero byte in it",
                           .expected = "expected path and label"});
       return;
     }
@@ -196,19 +172,11 @@ SourcePtr open_csv(const fs::path& path, const SourceOptions& options) {
                           .hint = "paths are relative to the folder of the list"});
       return;
     }
-    const auto known = seen.find(label);
-    if (known == seen.end() && !options.class_names.empty()) {
-      source->add_defect({.where = where,
-                          .got = "the training data has no class '" + label + "'",
-                          .expected = "expected one of its classes",
-                          .hint = did_you_mean(nearest(label, options.class_names))});
-      return;
+    try {
+      source->add(file, Bytes{status.st_size}, classes.find_or_add(label, where));
+    } catch (const DataError& error) {
+      source->add_defect(error.complaint());
     }
-    const std::int32_t provisional =
-        known != seen.end()
-            ? known->second
-            : seen.emplace(label, static_cast<std::int32_t>(seen.size())).first->second;
-    source->add(file, Bytes{status.st_size}, provisional);
   };
   read_csv(text, separator, path.string(), add);
 
@@ -218,15 +186,7 @@ SourcePtr open_csv(const fs::path& path, const SourceOptions& options) {
                      .got = "no row in it",
                      .expected = "expected a line path,label for each image"});
   }
-  std::vector<std::string> names = options.class_names;
-  if (names.empty()) {
-    names = sorted_names(seen);
-    std::vector<std::int32_t> to(seen.size());
-    for (std::size_t i = 0; i < names.size(); ++i)
-      to[static_cast<std::size_t>(seen.at(names[i]))] = static_cast<std::int32_t>(i);
-    source->relabel(to);
-  }
-  source->finish(std::move(names));
+  classes.settle(*source);
   return source;
 }
 

@@ -1,11 +1,11 @@
 #include "data/fashion_mnist.h"
 
+#include <algorithm>
 #include <string>
 #include <system_error>
-#include <utility>
 
 #include "base/error.h"
-#include "data/idx.h"
+#include "data/idx_pair.h"
 
 namespace plimsoll {
 namespace {
@@ -30,37 +30,17 @@ fs::path fashion_mnist_directory() { return "/usr/share/datasets/fashion-mnist";
 
 Images load_fashion_mnist(Split split, const fs::path& directory) {
   const std::string prefix = split == Split::train ? "train" : "t10k";
-  const fs::path image_path = find_file(directory, prefix + "-images-idx3-ubyte");
   const fs::path label_path = find_file(directory, prefix + "-labels-idx1-ubyte");
-  IdxArray pixels = read_idx(image_path);
-  const IdxArray labels = read_idx(label_path);
-
-  if (pixels.shape.size() != 3)
-    throw DataError({.where = image_path.string(),
-                     .got = std::to_string(pixels.shape.size()) + " dimensions",
-                     .expected = "expected 3: images, rows, columns"});
-  if (labels.shape.size() != 1 || labels.shape[0] != pixels.shape[0])
-    throw DataError({.where = label_path.string(),
-                     .got = std::to_string(labels.values.size()) + " labels in " +
-                            std::to_string(labels.shape.size()) + " dimensions",
-                     .expected = "expected one for each of the " + std::to_string(pixels.shape[0]) +
-                                 " images"});
-  Images images{.count = pixels.shape[0],
-                .height = pixels.shape[1],
-                .width = pixels.shape[2],
-                .channels = 1,
-                .pixels = std::move(pixels.values),
-                .class_names = {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal",
-                                "Shirt", "Sneaker", "Bag", "Ankle boot"}};
-  images.labels.reserve(labels.values.size());
-  for (const std::uint8_t label : labels.values) {
-    if (label >= images.class_names.size())
-      throw DataError(
-          {.where = label_path.string() + ": label " + std::to_string(images.labels.size()),
-           .got = "class " + std::to_string(label),
-           .expected = "expected 0 to 9"});
-    images.labels.push_back(label);
-  }
+  Images images = load_idx_pair(find_file(directory, prefix + "-images-idx3-ubyte"), label_path);
+  images.class_names = {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
+                        "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Ankle boot"};
+  const auto unknown = std::ranges::find_if(
+      images.labels, [&](std::int32_t label) { return label >= std::ssize(images.class_names); });
+  if (unknown != images.labels.end())
+    throw DataError({.where = label_path.string() + ": label " +
+                              std::to_string(unknown - images.labels.begin()),
+                     .got = "class " + std::to_string(*unknown),
+                     .expected = "expected 0 to 9"});
   return images;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "data/decode.h"
 
 namespace plimsoll {
 
@@ -78,6 +79,12 @@ Encoded FileSource::read(std::int64_t i, std::vector<std::byte>& buffer) const {
   buffer.resize(static_cast<std::size_t>(file.size.count));
   file.read_at(0, buffer);
   return {.bytes = buffer};
+}
+
+Size stored_size(const std::filesystem::path& path) {
+  const std::string bytes = read_file(path, 1_GiB);
+  const ImageInfo info = probe_image(std::as_bytes(std::span(bytes)), path.string());
+  return {.height = info.stored_height, .width = info.stored_width};
 }
 
 }  // namespace plimsoll

@@ -51,4 +51,7 @@ class FileSource final : public ListedSource {
   NameList names_;
 };
 
+// Width and height of an image file's rows as it stores them. DataError if it has no such header.
+Size stored_size(const std::filesystem::path& path);
+
 }  // namespace plimsoll

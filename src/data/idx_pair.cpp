@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "data/idx.h"
-#include "data/images.h"
 #include "data/memory_source.h"
 
 namespace plimsoll {
@@ -57,8 +56,7 @@ bool is_idx_images(const fs::path& path) {
   return !find_images_word(path.filename().string()).empty();
 }
 
-SourcePtr open_idx_pair(const fs::path& path) {
-  const fs::path label_path = labels_beside(path);
+Images load_idx_pair(const fs::path& path, const fs::path& label_path) {
   IdxArray pixels = read_idx(path);
   const IdxArray labels = read_idx(label_path);
   const std::size_t rank = pixels.shape.size();
@@ -84,6 +82,11 @@ SourcePtr open_idx_pair(const fs::path& path) {
                 .channels = rank == 4 ? pixels.shape[3] : 1,
                 .pixels = std::move(pixels.values)};
   images.labels.assign(labels.values.begin(), labels.values.end());
+  return images;
+}
+
+SourcePtr open_idx_pair(const fs::path& path) {
+  Images images = load_idx_pair(path, labels_beside(path));
   const int classes = std::ranges::max(images.labels) + 1;
   for (int label = 0; label < classes; ++label) images.class_names.push_back(std::to_string(label));
   return make_memory_source(std::move(images), path.string(), "IDX files");

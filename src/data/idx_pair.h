@@ -3,16 +3,21 @@
 
 #include <filesystem>
 
+#include "data/images.h"
 #include "data/source.h"
 
 namespace plimsoll {
+
+// Images, grey or with 1 or 3 channels, and as many labels; class_names are left empty. DataError
+// if a file is damaged or the two do not fit together.
+Images load_idx_pair(const std::filesystem::path& images, const std::filesystem::path& labels);
 
 // Whether the name is that of images, "...-images-idx3-ubyte" (or idx4, with channels last), with
 // .gz or without.
 bool is_idx_images(const std::filesystem::path& path);
 
-// The images and, beside them, "...-labels-idx1-ubyte". Grey, or with 1 or 3 channels. Classes are
-// the numbers from 0 to the largest. DataError if the files do not fit together.
+// The images and, beside them, "...-labels-idx1-ubyte". Classes are the numbers from 0 to the
+// largest.
 SourcePtr open_idx_pair(const std::filesystem::path& images);
 
 // A folder with train-images-idx3-ubyte or, for `test`, t10k-images-idx3-ubyte.

@@ -1,5 +1,6 @@
 #include "data/label_map.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <optional>
@@ -80,11 +81,36 @@ class Tokens {
     quoted_ = true;
     for (++at_; at_ < text_.size() && text_[at_] != quote; ++at_) {
       if (text_[at_] == '\n') fail("a quoted text that does not end", "expected a quote");
-      if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
-      token_ += text_[at_];
+      token_ += text_[at_] == '\\' && at_ + 1 < text_.size() ? escaped() : text_[at_];
     }
     if (at_ == text_.size()) fail("a quoted text that does not end", "expected a quote");
     ++at_;
+  }
+
+  // The character that a backslash at at_ stands for; at_ is left on the last one of it. Protobuf
+  // prints all that is not ASCII as bytes in octal.
+  char escaped() {
+    const auto digits = [this](unsigned base, std::size_t most) {
+      unsigned value = 0;
+      const char* end = text_.data() + std::min(at_ + 1 + most, text_.size());
+      const auto read = std::from_chars(text_.data() + at_ + 1, end, value, static_cast<int>(base));
+      at_ = static_cast<std::size_t>(read.ptr - text_.data()) - 1;
+      return static_cast<char>(value);
+    };
+    const char c = text_[at_ + 1];
+    if (c >= '0' && c <= '7') return digits(8, 3);
+    ++at_;
+    switch (c) {
+      case 'n': return '\n';
+      case 'r': return '\r';
+      case 't': return '\t';
+      case 'x': {
+        const bool has_digit = at_ + 1 < text_.size() &&
+                               std::isxdigit(static_cast<unsigned char>(text_[at_ + 1])) != 0;
+        return has_digit ? digits(16, 2) : c;
+      }
+      default: return c;
+    }
   }
 
   std::string_view text_;
@@ -94,13 +120,6 @@ class Tokens {
   std::string token_;
   bool quoted_ = false;
 };
-
-std::optional<std::int64_t> parse_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // Passes over `{ ... }` whose first brace is the current token.
 void skip_block(Tokens& tokens) {
@@ -134,7 +153,7 @@ Item parse_item(Tokens& tokens) {
     if (tokens.is("{") || tokens.is("<")) {
       skip_block(tokens);
     } else if (key == "id") {
-      item.id = parse_number(tokens.token());
+      item.id = parse_integer(tokens.token());
       if (!item.id)
         tokens.fail(tokens.at_end() ? "" : "'" + std::string(tokens.token()) + "'",
                     "expected a number");
@@ -176,7 +195,7 @@ LabelMap parse_label_list(std::string_view text, std::string_view where) {
     if (line.empty()) continue;
     auto id = static_cast<std::int64_t>(map.size());
     if (const std::size_t colon = line.find(':'); colon != std::string_view::npos)
-      if (const auto given = parse_number(line.substr(0, colon))) {
+      if (const auto given = parse_integer(line.substr(0, colon))) {
         id = *given;
         line = trim(line.substr(colon + 1));
       }

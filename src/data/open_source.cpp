@@ -3,16 +3,15 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <map>
 
-#include "base/files.h"
 #include "base/text.h"
 #include "data/class_folders.h"
 #include "data/coco.h"
 #include "data/csv.h"
 #include "data/fashion_mnist.h"
+#include "data/folder.h"
 #include "data/idx_pair.h"
 #include "data/memory_source.h"
 #include "data/record_source.h"
@@ -30,11 +29,7 @@ constexpr const char* kExpected =
 
 bool is_test_part(const std::string& part) { return part == "test" || part == "val"; }
 
-std::string lower_extension(const fs::path& path) {
-  std::string extension = path.extension().string();
-  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return extension;
-}
+std::string lower_extension(const fs::path& path) { return to_lower(path.extension().string()); }
 
 std::vector<fs::path> expand(const std::string& pattern) {
   glob_t found{};
@@ -53,14 +48,11 @@ std::vector<fs::path> expand(const std::string& pattern) {
 std::string describe_folder(const fs::path& folder) {
   std::map<std::string, int> endings;
   int folders = 0;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    std::error_code ignored;
-    if (entry.is_directory(ignored))
+  for (const FolderEntry& entry : list_folder(folder))
+    if (entry.is_folder)
       ++folders;
     else
-      ++endings[lower_extension(entry.path())];
-  }
+      ++endings[lower_extension(entry.name)];
   std::vector<std::string> parts;
   for (const auto& [ending, count] : endings)
     parts.push_back(std::to_string(count) +
@@ -73,13 +65,8 @@ std::string describe_folder(const fs::path& folder) {
 
 std::vector<fs::path> shards_in(const fs::path& folder) {
   std::vector<fs::path> shards;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    std::error_code ignored;
-    if (is_shard_name(entry.path().filename().string()) && entry.is_regular_file(ignored))
-      shards.push_back(entry.path());
-  }
-  std::ranges::sort(shards);
+  for (const FolderEntry& entry : list_folder(folder))
+    if (!entry.is_folder && is_shard_name(entry.name)) shards.push_back(folder / entry.name);
   return shards;
 }
 
@@ -90,14 +77,7 @@ SourcePtr open_folder(const fs::path& folder, const SourceOptions& options) {
     return open_idx_folder(folder, is_test_part(options.part));
   if (const std::vector<fs::path> shards = shards_in(folder); !shards.empty())
     return open_records(shards, options);
-  std::error_code error;
-  const bool has_folders =
-      std::ranges::any_of(fs::directory_iterator(folder, error), [](const auto& entry) {
-        std::error_code ignored;
-        return entry.is_directory(ignored);
-      });
-  if (error) throw_file_error(folder, "cannot list the folder", error.value());
-  if (!has_folders)
+  if (std::ranges::none_of(list_folder(folder), &FolderEntry::is_folder))
     throw DataError({.where = folder.string(),
                      .got = describe_folder(folder),
                      .expected = kExpected,

@@ -1,7 +1,7 @@
 #include "data/picture_maker.h"
 
 #include <algorithm>
-#include <cstring>
+#include "data/codec.h"
 
 namespace plimsoll {
 
@@ -30,12 +30,7 @@ void PictureMaker::take_raw(const Encoded& encoded) {
   } else if (raw.channels == 1) {
     for (std::int64_t i = 0; i < pixels; ++i) std::fill_n(to + i * 3, 3, from[i]);
   } else {
-    // Luma as JPEG has it, in 16 bits of fraction, as Pillow computes it.
-    for (std::int64_t i = 0; i < pixels; ++i) {
-      const std::uint8_t* p = from + i * 3;
-      to[i] =
-          static_cast<std::uint8_t>((19595U * p[0] + 38470U * p[1] + 7471U * p[2] + 0x8000U) >> 16);
-    }
+    for (std::int64_t i = 0; i < pixels; ++i, from += 3) to[i] = luma(from[0], from[1], from[2]);
   }
 }
 

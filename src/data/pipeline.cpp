@@ -7,7 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <mutex>
 #include <set>
 #include <string>
@@ -19,6 +18,7 @@
 #include "base/stopwatch.h"
 #include "data/batch_queue.h"
 #include "data/order.h"
+#include "data/picture_cache.h"
 #include "data/picture_maker.h"
 
 namespace plimsoll {
@@ -28,53 +28,6 @@ namespace {
 constexpr double kWaitNoise = 0.01;
 // So many steps with a full queue before a worker is sent to sleep.
 constexpr int kPatience = 16;
-
-void check(const PipelineSettings& settings, const Source& source) {
-  const auto refuse = [](std::string got, std::string expected) {
-    throw UsageError(
-        {.where = "data pipeline", .got = std::move(got), .expected = std::move(expected)});
-  };
-  if (source.size() == 0) refuse("no samples", "expected at least one");
-  if (settings.batch < 1) refuse("a batch of " + std::to_string(settings.batch), "expected 1");
-  if (settings.depth < 2)
-    refuse("a queue of " + std::to_string(settings.depth), "expected at least 2 batches");
-  if (settings.channels != 1 && settings.channels != 3)
-    refuse(std::to_string(settings.channels) + " channels", "expected 1 or 3");
-  if (settings.image.height < 1 || settings.image.width < 1)
-    refuse("an image of no size", "expected at least 1x1");
-  if (settings.workers < 0 || settings.workers > kMaxThreads)
-    refuse(std::to_string(settings.workers) + " workers", "expected 0 to 1024");
-}
-
-// Finished pictures by sample. Each is written by one worker, once.
-class PictureCache {
- public:
-  PictureCache(std::int64_t samples, std::int64_t picture)
-      : picture_(picture),
-        states_(static_cast<std::size_t>(samples)),
-        pixels_(new std::uint8_t[static_cast<std::size_t>(samples * picture)]) {}
-
-  bool read(std::int64_t i, std::uint8_t* to) const {
-    if (states_[static_cast<std::size_t>(i)].load(std::memory_order_acquire) != kWritten)
-      return false;
-    std::memcpy(to, pixels_.get() + i * picture_, static_cast<std::size_t>(picture_));
-    return true;
-  }
-  void write(std::int64_t i, const std::uint8_t* from) {
-    std::atomic<char>& state = states_[static_cast<std::size_t>(i)];
-    char empty = 0;
-    if (!state.compare_exchange_strong(empty, kWriting)) return;
-    std::memcpy(pixels_.get() + i * picture_, from, static_cast<std::size_t>(picture_));
-    state.store(kWritten, std::memory_order_release);
-  }
-
- private:
-  static constexpr char kWriting = 1;
-  static constexpr char kWritten = 2;
-  std::int64_t picture_;
-  std::vector<std::atomic<char>> states_;
-  std::unique_ptr<std::uint8_t[]> pixels_;  // not touched before it is written
-};
 
 // The memory of one batch of the queue.
 struct SlotMemory {
@@ -278,7 +231,10 @@ void Pipeline::State::adapt(const BatchQueue::Ready& ready, double step_seconds)
 }
 
 Pipeline::Pipeline(SourcePtr source, PipelineSettings settings, LargestImage largest) {
-  check(settings, *source);
+  settings.check();
+  if (source->size() == 0)
+    throw UsageError(
+        {.where = "data pipeline", .got = "no samples", .expected = "expected at least one"});
   state_ = std::make_unique<State>(std::move(source), std::move(settings), largest);
   // Signals are for the threads of whoever uses the library.
   sigset_t all;
@@ -353,12 +309,7 @@ std::optional<Batch> Pipeline::next() {
 
 const PipelineBytes& Pipeline::bytes() const { return state_->bytes; }
 
-std::int64_t Pipeline::batches_per_epoch() const {
-  const PipelineSettings& settings = state_->settings;
-  const std::int64_t samples = state_->source->size();
-  if (settings.drop_last && samples >= settings.batch) return samples / settings.batch;
-  return (samples + settings.batch - 1) / settings.batch;
-}
+std::int64_t Pipeline::batches_per_epoch() const { return state_->queue.batches_per_epoch(); }
 
 int Pipeline::workers() const { return state_->queue.active(); }
 

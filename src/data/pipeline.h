@@ -56,6 +56,8 @@ struct PipelineSettings {
   std::int64_t picture_bytes() const { return image.height * image.width * channels; }
   // `workers`, or the processors there are.
   int most_workers() const;
+  // UsageError on what makes no sense.
+  void check() const;
 };
 
 // What a pipeline holds at most, by purpose.

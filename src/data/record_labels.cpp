@@ -32,24 +32,38 @@ std::optional<std::int32_t> RecordLabels::find(std::int64_t number, std::string_
   if (!fixed_.empty() && !name.empty()) {
     const auto found = by_name_.find(name);
     if (found != by_name_.end()) return found->second;
+    // Another name than the training set has for this number is another class.
+    if (!by_name_.contains(std::to_string(number))) return std::nullopt;
   }
   std::int64_t label = 0;
   if (__builtin_sub_overflow(number, first_label_, &label)) return std::nullopt;
   const std::int64_t end = fixed_.empty() ? kMostClasses : std::ssize(fixed_);
-  if (label < 0 || label >= end) return std::nullopt;
+  if (label < 0 || label >= end || has_names_) return std::nullopt;
+  has_numbers_ = fixed_.empty();
   const auto result = static_cast<std::int32_t>(label);
-  if (fixed_.empty() && !name.empty()) seen_.try_emplace(result, name);
+  if (fixed_.empty() && !name.empty())
+    if (const auto [first, is_new] = seen_.try_emplace(result, name);
+        !is_new && first->second != name)
+      also_.try_emplace(result, name);
   return result;
 }
 
 std::optional<std::int32_t> RecordLabels::find(std::string_view name) {
   const auto found = by_name_.find(name);
   if (found != by_name_.end()) return found->second;
-  if (!fixed_.empty() || std::ssize(by_name_) >= kMostClasses) return std::nullopt;
-  named_only_ = true;
+  if (!fixed_.empty() || has_numbers_ || std::ssize(by_name_) >= kMostClasses) return std::nullopt;
+  has_names_ = true;
   const auto next = static_cast<std::int32_t>(by_name_.size());
   by_name_.emplace(name, next);
   return next;
+}
+
+std::vector<std::string> RecordLabels::notes() const {
+  std::vector<std::string> notes;
+  for (const auto& [label, name] : also_)
+    notes.push_back("records call class " + std::to_string(label + first_label_) + " both '" +
+                    seen_.at(label) + "' and '" + name + "'; it is named by the first");
+  return notes;
 }
 
 std::string RecordLabels::expected() const {
@@ -58,12 +72,13 @@ std::string RecordLabels::expected() const {
   if (!fixed_.empty())
     return "expected one of the " + std::to_string(fixed_.size()) + " classes, counted from " +
            std::to_string(first_label_);
+  if (has_names_) return "expected the name of a class, as other records have";
   return "expected a number from " + std::to_string(first_label_) + " on";
 }
 
 std::vector<std::string> RecordLabels::settle(Annotations& annotations) {
   if (!fixed_.empty()) return fixed_;
-  if (named_only_) {  // in the order of the names, as a map has them
+  if (has_names_) {  // in the order of the names, as a map has them
     std::vector<std::string> names;
     std::vector<std::int32_t> to(by_name_.size());
     for (const auto& [name, provisional] : by_name_) {

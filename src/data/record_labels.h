@@ -20,9 +20,11 @@ class RecordLabels {
   RecordLabels(LabelMap map, std::vector<std::string> class_names, std::int64_t first_label);
 
   // The provisional class of a number or of a name; nothing if there can be none (a negative
-  // number, one that the map or the names do not have).
+  // number, one that the map or the names do not have, a number where others had names only).
   std::optional<std::int32_t> find(std::int64_t number, std::string_view name);
   std::optional<std::int32_t> find(std::string_view name);
+  // What records contradict each other in, for people.
+  std::vector<std::string> notes() const;
   // What find() accepts, for messages.
   std::string expected() const;
 
@@ -34,8 +36,11 @@ class RecordLabels {
   std::map<std::string, std::int32_t, std::less<>> by_name_;
   std::vector<std::string> fixed_;            // all names are known before
   std::map<std::int32_t, std::string> seen_;  // names that came with numbers
+  std::map<std::int32_t, std::string> also_;  // the first other name that came with the same
   std::int64_t first_label_;
-  bool named_only_ = false;  // labels came as names
+  // What labels came as, where no list or map says what both mean: one excludes the other.
+  bool has_numbers_ = false;
+  bool has_names_ = false;
 };
 
 }  // namespace plimsoll

@@ -42,22 +42,28 @@ struct BadSample {
 struct Finding {
   static constexpr std::size_t kExamples = 20;
   std::int64_t count = 0;
-  std::vector<std::int64_t> samples;  // lowest first, at most kExamples
+  std::vector<std::int64_t> samples;  // lowest first, at most kExamples, once it is settled
+
+  void add(std::int64_t sample);
+  void merge(const Finding& other);
+  // Keeps the lowest: what is reported does not hang on who found it.
+  void settle();
 };
 
 struct ScanReport {
   std::int64_t samples = 0;
-  bool is_whole = true;                         // progress did not stop it
-  std::vector<BadSample> bad;                   // by sample
-  std::map<std::string, std::int64_t> formats;  // "JPEG": 180
-  std::map<std::string, std::int64_t> sizes;    // "up to 0.25 MP": 12; keys sort by size
-  Finding wrong_extension;                      // the content is another format than the name says
-  Finding turned;                               // EXIF says that the rows are not upright
+  bool is_whole = true;        // progress did not stop it
+  std::vector<BadSample> bad;  // by sample
+  std::map<std::string, std::int64_t>
+      formats;                                // "JPEG": 180; "uncompressed" where there is no file
+  std::map<std::string, std::int64_t> sizes;  // "up to 0.25 MP": 12; keys sort by size
+  Finding wrong_extension;                    // the content is another format than the name says
+  Finding turned;                             // EXIF says that the rows are not upright
   Finding grey, alpha, cmyk;
   Size smallest, mean;                                 // sides, each for itself
   LargestImage largest;                                // for a Pipeline
   std::vector<std::pair<std::int64_t, Size>> biggest;  // the five with the most pixels
-  // Content of sample i as 64 bits; 0 of what could not be read.
+  // Content of sample i as 64 bits; 0 of what is bad.
   std::vector<std::uint64_t> contents;
   std::vector<std::vector<std::int64_t>> duplicates;  // groups of the same content, by first
   Finding duplicates_of_other_class;                  // among them, those whose label differs

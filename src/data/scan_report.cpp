@@ -1,9 +1,27 @@
-// What follows from a scan.
+// What a scan finds, and what follows from it.
+#include <algorithm>
 #include <unordered_map>
 
 #include "data/scan.h"
 
 namespace plimsoll {
+
+void Finding::add(std::int64_t sample) {
+  ++count;
+  samples.push_back(sample);
+}
+
+void Finding::merge(const Finding& other) {
+  count += other.count;
+  samples.insert(samples.end(), other.samples.begin(), other.samples.end());
+  settle();
+}
+
+void Finding::settle() {
+  std::ranges::sort(samples);
+  samples.erase(std::unique(samples.begin(), samples.end()), samples.end());
+  if (samples.size() > kExamples) samples.resize(kExamples);
+}
 
 std::vector<std::pair<std::int64_t, std::int64_t>> find_leaks(const ScanReport& train,
                                                               const ScanReport& validation) {

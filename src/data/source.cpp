@@ -14,21 +14,7 @@ class Subset final : public Source {
   Subset(SourcePtr whole, std::vector<std::uint32_t> members)
       : whole_(std::move(whole)), members_(std::move(members)), index_(whole_->index()) {
     members_.shrink_to_fit();
-    index_.samples = size();
-    index_.boxes = 0;
-    index_.max_boxes = 0;
-    std::ranges::fill(index_.per_class, 0);
-    const auto count = [&](std::int32_t label) {
-      if (label >= 0 && static_cast<std::size_t>(label) < index_.per_class.size())
-        ++index_.per_class[static_cast<std::size_t>(label)];
-    };
-    for (std::int64_t i = 0; i < size(); ++i) {
-      const std::span<const Box> found = boxes(i);
-      index_.boxes += std::ssize(found);
-      index_.max_boxes = std::max<std::int64_t>(index_.max_boxes, std::ssize(found));
-      for (const Box& box : found) count(box.label);
-      if (!has_boxes()) count(label(i));
-    }
+    count_samples(*this, index_);
     const double share = static_cast<double>(size()) /
                          static_cast<double>(std::max<std::int64_t>(1, whole_->size()));
     index_.encoded = {std::llround(static_cast<double>(whole_->index().encoded.count) * share)};
@@ -67,6 +53,24 @@ bool is_usable(const Box& box) {
   const float x1 = std::min(box.x1, 1.0F);
   const float y1 = std::min(box.y1, 1.0F);
   return x1 > x0 && y1 > y0;
+}
+
+void count_samples(const Source& source, Index& index) {
+  index.samples = source.size();
+  index.boxes = 0;
+  index.max_boxes = 0;
+  index.per_class.assign(source.class_names().size(), 0);
+  const auto count = [&](std::int32_t label) {
+    if (label >= 0 && std::cmp_less(label, index.per_class.size()))
+      ++index.per_class[static_cast<std::size_t>(label)];
+  };
+  for (std::int64_t i = 0; i < source.size(); ++i) {
+    const std::span<const Box> boxes = source.boxes(i);
+    index.boxes += std::ssize(boxes);
+    index.max_boxes = std::max<std::int64_t>(index.max_boxes, std::ssize(boxes));
+    for (const Box& box : boxes) count(box.label);
+    if (!source.has_boxes()) count(source.label(i));
+  }
 }
 
 SourcePtr make_subset(SourcePtr source, std::vector<std::uint32_t> members) {

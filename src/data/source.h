@@ -90,6 +90,9 @@ class Source {
   virtual const std::vector<Complaint>& defects() const = 0;
 };
 
+// Fills samples, per_class, boxes and max_boxes of an index from what the source says of each.
+void count_samples(const Source& source, Index& index);
+
 inline constexpr std::size_t kMostDefects = 10'000;
 
 using SourcePtr = std::shared_ptr<const Source>;

@@ -7,14 +7,12 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <map>
 #include <memory>
-#include <set>
 
 #include "base/files.h"
 #include "base/text.h"
-#include "data/decode.h"
-#include "data/file_source.h"
+#include "data/class_numbers.h"
+#include "data/folder.h"
 
 namespace plimsoll {
 namespace {
@@ -140,9 +138,9 @@ class VocParser {
 std::vector<std::string> list_names(const fs::path& folder, const std::string& part) {
   std::vector<std::string> names;
   if (part.empty()) {
-    for (const auto& entry : fs::directory_iterator(folder / "Annotations"))
-      if (entry.path().extension() == ".xml") names.push_back(entry.path().stem());
-    std::ranges::sort(names);
+    for (const FolderEntry& entry : list_folder(folder / "Annotations"))
+      if (entry.name.ends_with(".xml"))
+        names.push_back(entry.name.substr(0, entry.name.size() - 4));
     return names;
   }
   const fs::path list = folder / "ImageSets" / "Main" / (part + ".txt");
@@ -156,7 +154,7 @@ std::vector<std::string> list_names(const fs::path& folder, const std::string& p
   return names;
 }
 
-// The picture of an annotation: by its own name where that is so, else as the annotation says.
+// The picture of an annotation: the one that it names, else one that is named like itself.
 struct FoundPicture {
   std::string relative;
   Bytes size;
@@ -192,12 +190,6 @@ Box to_box(const VocObject& object, Size size, std::int32_t label) {
           .difficult = object.difficult};
 }
 
-Size probe_size(const fs::path& path) {
-  const std::string bytes = read_file(path, 1_GiB);
-  const ImageInfo info = probe_image(std::as_bytes(std::span(bytes)), path.string());
-  return {.height = info.stored_height, .width = info.stored_width};
-}
-
 }  // namespace
 
 VocAnnotation parse_voc(std::string_view xml, std::string_view where) {
@@ -212,9 +204,7 @@ bool is_voc_folder(const fs::path& folder) {
 
 SourcePtr open_voc(const fs::path& folder, const SourceOptions& options) {
   const auto source = std::make_shared<FileSource>("Pascal VOC", folder);
-  std::map<std::string, std::int32_t> seen;
-  for (const std::string& name : options.class_names)
-    seen.emplace(name, static_cast<std::int32_t>(seen.size()));
+  ClassNumbers classes(options.class_names);
   std::vector<Box> boxes;
   for (const std::string& stem : list_names(folder, options.part)) {
     const fs::path path = folder / "Annotations" / (stem + ".xml");
@@ -226,20 +216,10 @@ SourcePtr open_voc(const fs::path& folder, const SourceOptions& options) {
                          .got = "no picture '" + annotation.filename + "' in JPEGImages",
                          .expected = "expected the one it is about"});
       Size size = annotation.size;
-      if (size.width == 0 || size.height == 0) size = probe_size(folder / picture->relative);
+      if (size.width == 0 || size.height == 0) size = stored_size(folder / picture->relative);
       boxes.clear();
-      for (const VocObject& object : annotation.objects) {
-        auto known = seen.find(object.name);
-        if (known == seen.end()) {
-          if (!options.class_names.empty())
-            throw DataError({.where = path.string(),
-                             .got = "the training data has no class '" + object.name + "'",
-                             .expected = "expected one of its classes",
-                             .hint = did_you_mean(nearest(object.name, options.class_names))});
-          known = seen.emplace(object.name, static_cast<std::int32_t>(seen.size())).first;
-        }
-        boxes.push_back(to_box(object, size, known->second));
-      }
+      for (const VocObject& object : annotation.objects)
+        boxes.push_back(to_box(object, size, classes.find_or_add(object.name, path.string())));
       source->add(picture->relative, picture->size, boxes, annotation.size);
     } catch (const DataError& error) {
       source->add_defect(error.complaint());
@@ -251,19 +231,10 @@ SourcePtr open_voc(const fs::path& folder, const SourceOptions& options) {
                      .got = "no annotation",
                      .expected = "expected an XML file for each picture"});
   }
-  std::vector<std::string> names = options.class_names;
-  if (names.empty()) {
-    std::vector<std::int32_t> to(seen.size());
-    for (const auto& [name, provisional] : seen) {
-      to[static_cast<std::size_t>(provisional)] = static_cast<std::int32_t>(names.size());
-      names.push_back(name);
-    }
-    source->relabel(to);
-  }
   std::error_code error;
   if (options.part.empty() && fs::is_directory(folder / "ImageSets" / "Main", error))
     source->add_note("all annotations are taken; ImageSets/Main has lists of parts");
-  source->finish(std::move(names));
+  classes.settle(*source);
   return source;
 }
 

@@ -37,6 +37,14 @@ TEST(Text, SplitsAndJoins) {
   EXPECT_EQ(trim(" \n"), "");
 }
 
+TEST(Text, ReadsWholeNumbersThatAreAllOfIt) {
+  EXPECT_EQ(parse_integer("-12"), -12);
+  EXPECT_EQ(parse_integer("9223372036854775807"), 9223372036854775807);
+  for (const char* text : {"", " 1", "1 ", "+1", "1.0", "0x1", "9223372036854775808"})
+    EXPECT_EQ(parse_integer(text), std::nullopt) << text;
+  EXPECT_EQ(to_lower("IMG_1.JPeG \xC3\x84"), "img_1.jpeg \xC3\x84");
+}
+
 TEST(Text, ListsThePathUpToItsRoot) {
   EXPECT_EQ(levels("/a/b"), (std::vector<std::string>{"/a/b", "/a", "/"}));
   EXPECT_EQ(levels("a/b/"), (std::vector<std::string>{"a/b", "a"}));

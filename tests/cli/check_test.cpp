@@ -29,8 +29,8 @@ class Check : public testing::Test {
 TEST_F(Check, OfTheMachineAloneTellsWhatARunMayHave) {
   const Outcome outcome = check("");
   EXPECT_EQ(outcome.code, 0) << outcome.output;
-  for (const char* word :
-       {"processor", "memory", "swap", "disk", "/dev/shm", "open files", "clock"})
+  for (const char* word : {"processor", "memory", "swap", "disk", "/dev/shm", "open files", "clock",
+                           "The machine is ready for a run"})
     EXPECT_THAT(outcome.output, HasSubstr(word));
   EXPECT_TRUE(fs::is_empty(out_.path()));  // what was written to measure the disk is gone
 }
@@ -51,8 +51,22 @@ TEST_F(Check, OfBadFilesNamesAllOfThemAndFails) {
   fs::resize_file(images.file(1, 2), 0);
   const Outcome outcome = check(images.folder().path());
   EXPECT_EQ(outcome.code, 1);
-  for (const char* text : {"c0/01.bmp", "c1/02.bmp", "A run would fail: 2 errors"})
+  for (const char* text :
+       {"c0/01.bmp", "c1/02.bmp",
+        "A run would fail: 2 errors to mend, or to leave out with --bad-files skip."})
     EXPECT_THAT(outcome.output, HasSubstr(text));
+}
+
+TEST_F(Check, OfBadFilesShowsOnlyTheGoodOnesAsPictures) {
+  const ImageFolder images(2, 2);
+  fs::resize_file(images.file(1, 1), 60);
+  const fs::path look = out_ / "look";
+  EXPECT_EQ(check(images.folder().path().string() + " --pictures " + look.string()).code, 1);
+  const std::string page = read_file(look / "index.html", 1_MiB);
+  EXPECT_THAT(page, HasSubstr("<h2>Cannot be read</h2>"));
+  EXPECT_THAT(page, HasSubstr("c1/01.bmp: byte 60"));
+  EXPECT_TRUE(fs::exists(look / "sample2.png"));
+  EXPECT_FALSE(fs::exists(look / "sample3.png"));
 }
 
 TEST_F(Check, GivesJsonWithTheKeysOfTheContract) {
@@ -84,25 +98,32 @@ TEST_F(Check, OfWhatIsNotThereSaysWhatCouldBe) {
   const Outcome outcome = check("/no/such/place");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.output, HasSubstr("/no/such/place: there is no such file or folder"));
+  // A variable that was never set is no wish to look at the machine alone.
+  const Outcome nothing = check("''");
+  EXPECT_EQ(nothing.code, 1);
+  EXPECT_THAT(nothing.output, HasSubstr("nothing is named"));
 }
 
 TEST_F(Check, WritesAPageOfPicturesWithTheirBoxes) {
   const TemporaryFolder folder;
   folder.put("set/x.record", framed(ExampleText()
                                         .bytes("image/encoded", {bmp_image(300, 200, 1)})
-                                        .floats("image/object/bbox/xmin", {0.25F})
-                                        .floats("image/object/bbox/xmax", {0.75F})
-                                        .floats("image/object/bbox/ymin", {0})
-                                        .floats("image/object/bbox/ymax", {0.5F})
-                                        .bytes("image/object/class/text", {"<cat> & dog"})
-                                        .ints("image/object/class/label", {1})
+                                        .floats("image/object/bbox/xmin", {0.25F, 0.5F})
+                                        .floats("image/object/bbox/xmax", {0.75F, 0.5F})
+                                        .floats("image/object/bbox/ymin", {0, 0.5F})
+                                        .floats("image/object/bbox/ymax", {0.5F, 0.5F})
+                                        .bytes("image/object/class/text", {"<cat> & dog", ""})
+                                        .ints("image/object/class/label", {1, 1})
                                         .text()));
   const Outcome outcome =
       check((folder / "set").string() + " --pictures " + (folder / "look").string());
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   const std::string page = read_file(folder / "look/index.html", 1_MiB);
   EXPECT_THAT(page, HasSubstr("x=\"0.2500\" y=\"0.0000\" width=\"0.5000\" height=\"0.5000\""));
+  // One without area is drawn all the same.
+  EXPECT_THAT(page, HasSubstr("x=\"0.5000\" y=\"0.5000\" width=\"0.0200\" height=\"0.0200\""));
   EXPECT_THAT(page, HasSubstr("&lt;cat&gt; &amp; dog"));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("only one class")));  // which will do for boxes
   const std::string picture = read_file(folder / "look/sample0.png", 1_MiB);
   EXPECT_EQ(probe_image(std::as_bytes(std::span(picture)), "png").width, 224);
 }

@@ -79,7 +79,8 @@ TEST(ClassFolders, SayWhatTheyPassOver) {
   const TemporaryFolder folder;
   for (const char* name : {"a/1.jpg", "a/1.txt", "a/2.txt", "a/3.webp"}) folder.put(name, "x");
   EXPECT_THAT(open_source(folder.path())->index().notes,
-              ElementsAre("2 files named *.txt passed over", "1 file named *.webp passed over"));
+              ElementsAre("1 *.webp passed over, as Keras does, though they could be read",
+                          "passed over: 2 *.txt"));
 }
 
 TEST(ClassFolders, TakeWebpAndGifWhereKerasWouldFindNothing) {
@@ -91,7 +92,7 @@ TEST(ClassFolders, TakeWebpAndGifWhereKerasWouldFindNothing) {
 TEST(ClassFolders, WithNothingInThemSayWhatIsThere) {
   const TemporaryFolder folder;
   folder.put("a/notes.txt", "x");
-  EXPECT_COMPLAINT(open_source(folder.path()), DataError, "1 file named *.txt");
+  EXPECT_COMPLAINT(open_source(folder.path()), DataError, "passed over: 1 *.txt");
   folder.put("flat/1.jpg", "x");
   EXPECT_COMPLAINT(open_source(folder / "flat"), DataError, "it holds 1 *.jpg");
   EXPECT_COMPLAINT(open_source(folder / "flat"), DataError, "cat/1.jpg");

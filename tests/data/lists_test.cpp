@@ -248,6 +248,16 @@ TEST(LabelMap, NamesTheLineOfAMistake) {
   EXPECT_COMPLAINT(parse("item { id: 1 name: 'a }"), DataError, "does not end");
 }
 
+TEST(LabelMap, ReadsWhatProtobufEscapes) {
+  const auto name = [](std::string_view text) {
+    return parse_label_map("item { id: 1 name: " + std::string(text) + " }", "map.pbtxt").at(1);
+  };
+  EXPECT_EQ(name(R"("caf\303\251")"), "caf\xC3\xA9");
+  EXPECT_EQ(name(R"('it\'s \"x\" \\ \t')"), "it's \"x\" \\ \t");
+  EXPECT_EQ(name(R"("\x41\0601")"), "A01");
+  EXPECT_COMPLAINT(name(R"("\")"), DataError, "does not end");
+}
+
 TEST(LabelMap, IsReadFromAListOfNames) {
   EXPECT_THAT(parse_label_list("daisy\r\n\n rose \n", "l"),
               ElementsAre(Pair(0, "daisy"), Pair(1, "rose")));

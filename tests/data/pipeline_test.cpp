@@ -11,6 +11,7 @@
 #include "data/order.h"
 #include "data/scan.h"
 #include "tests/support/complaints.h"
+#include "tests/support/failing_disk.h"
 #include "tests/support/image_folder.h"
 #include "tests/support/watchdog.h"
 
@@ -286,6 +287,52 @@ TEST(Pipeline, GoesOnWithoutAFileThatGoesBadAndTellsOnce) {
   }
 }
 
+// The same for a shard, whose records are named by number and byte.
+TEST(Pipeline, NamesTheRecordWhenAShardGoesBad) {
+  const Watchdog watchdog;
+  const std::vector<Damage> ways = {
+      {"removed", [](const fs::path& p) { fs::remove(p); }, "cannot open"},
+      {"truncated", [](const fs::path& p) { fs::resize_file(p, 60); }, "the file has 60 bytes"},
+      {"replaced by a folder",
+       [](const fs::path& p) {
+         fs::remove(p);
+         fs::create_directory(p);
+       },
+       "is a folder"},
+      {"on a disk that fails", {}, "Input/output error"}};
+  for (const Damage& damage : ways) {
+    SCOPED_TRACE(damage.name);
+    const TemporaryFolder folder;
+    std::string shard;
+    std::size_t second = 0;
+    for (unsigned i = 0; i < 6; ++i) {
+      if (i == 1) second = shard.size();
+      shard += framed(ExampleText()
+                          .bytes("image/encoded", {bmp_image(16, 12, i)})
+                          .ints("image/class/label", {i % 2})
+                          .text());
+    }
+    folder.put("a.tfrecord", shard);
+    const fs::path path = folder.put("b.tfrecord", shard);
+    PipelineSettings settings = small_settings();
+    settings.shuffle = false;
+    Pipeline pipeline(open_source(folder.path()), settings, kLargest);
+    pipeline.start(0, 0);
+    read(pipeline, 4);
+    std::optional<FailingDisk> disk;
+    if (damage.apply)
+      damage.apply(path);
+    else
+      disk.emplace(path);
+    pipeline.start(0, 7);
+    const std::string named = "b.tfrecord, record 1 at byte " + std::to_string(second) + ": ";
+    EXPECT_COMPLAINT(pipeline.next(), DataError, named);
+    EXPECT_COMPLAINT(pipeline.next(), DataError, damage.says);
+    pipeline.start(0, 0);
+    EXPECT_EQ(read(pipeline, 1).samples[3], 3);
+  }
+}
+
 TEST(Pipeline, DoesNotTryForeverWhenTheDiskIsGone) {
   const Watchdog watchdog;
   const ImageFolder images(1, 5);
@@ -298,18 +345,23 @@ TEST(Pipeline, DoesNotTryForeverWhenTheDiskIsGone) {
   EXPECT_COMPLAINT(pipeline.next(), DataError, "look at the disk");
 }
 
-TEST(Pipeline, PassesOnAnInputErrorAsItWas) {
+TEST(Pipeline, StopsAtADiskThatFailsOrGoesOnWithoutTheFile) {
   const Watchdog watchdog;
   const ImageFolder images(1, 10);
-  const auto source = std::make_shared<TappedSource>(images.open(), [](std::int64_t i) {
-    if (i == 6) throw_file_error("disk/6.bmp", "cannot read byte 512", EIO);
-  });
   PipelineSettings settings = small_settings();
   settings.shuffle = false;
-  Pipeline pipeline(source, settings, kLargest);
-  pipeline.start(0, 0);
-  read(pipeline, 1);
-  EXPECT_COMPLAINT(pipeline.next(), DataError, "disk/6.bmp: cannot read byte 512: Input/output");
+  Pipeline stopping(images.open(), settings, kLargest);
+  std::vector<std::string> told;
+  settings.bad_files = BadFiles::skip;
+  settings.on_bad = [&](const Complaint& complaint) { told.push_back(complaint.got); };
+  Pipeline going_on(images.open(), settings, kLargest);
+  const FailingDisk disk(images.file(0, 6));
+  stopping.start(0, 0);
+  read(stopping, 1);
+  EXPECT_COMPLAINT(stopping.next(), DataError, "c0/06.bmp: cannot read byte 0: Input/output error");
+  going_on.start(0, 0);
+  EXPECT_THAT(read(going_on, 3).samples, ElementsAre(0, 1, 2, 3, 4, 5, 7, 7, 8, 9));
+  EXPECT_THAT(told, ElementsAre("cannot read byte 0: Input/output error"));
 }
 
 TEST(Pipeline, PassesOnWhateverAWorkerThrows) {

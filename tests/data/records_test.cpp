@@ -148,6 +148,76 @@ TEST(Records, OfOtherKeysAreReadWhenTheyAreNamed) {
   EXPECT_EQ(source->label(1), 0);
 }
 
+TEST(Records, WithoutAnImageDoNotSettleWhatTheOthersAreReadBy) {
+  const TemporaryFolder folder;
+  folder.put("x.tfrecord",
+             framed("") + framed(ExampleText().ints("label", {1}).text()) +
+                 framed(ExampleText().bytes("image", {"a"}).text()) +
+                 framed(ExampleText().bytes("image", {"b"}).ints("label", {1}).text()));
+  const SourcePtr source = open_source(folder.path());
+  ASSERT_EQ(source->size(), 1);
+  EXPECT_EQ(text_of(*source, 0), "b");
+  EXPECT_EQ(source->defects().size(), 3U);
+}
+
+TEST(Records, ThatMixNamesAndNumbersAreDefects) {
+  const auto record = [](bool with_numbers) {
+    ExampleText example;
+    example.bytes("image/encoded", {"img"})
+        .floats("image/object/bbox/xmin", {0.1F})
+        .floats("image/object/bbox/xmax", {0.2F})
+        .floats("image/object/bbox/ymin", {0.3F})
+        .floats("image/object/bbox/ymax", {0.4F});
+    if (with_numbers)
+      example.ints("image/object/class/label", {900});
+    else
+      example.bytes("image/object/class/text", {"cat"});
+    return framed(example.text());
+  };
+  for (const bool first : {false, true}) {
+    const TemporaryFolder folder;
+    folder.put("x.record", record(first) + record(!first));
+    const SourcePtr source = open_source(folder.path());
+    EXPECT_EQ(source->size(), 1);
+    ASSERT_EQ(source->defects().size(), 1U);
+    EXPECT_THAT(source->defects()[0].got, HasSubstr(first ? "'cat'" : "900"));
+    EXPECT_THAT(source->defects()[0].expected, HasSubstr(first ? "a number" : "the name"));
+  }
+}
+
+TEST(Records, ThatNameOneClassInTwoWaysAreNoted) {
+  const TemporaryFolder folder;
+  const auto named = [](const std::string& name) {
+    return framed(ExampleText()
+                      .bytes("image/encoded", {"img"})
+                      .ints("image/class/label", {1})
+                      .bytes("image/class/text", {name})
+                      .text());
+  };
+  folder.put("x.tfrecord", named("cat") + named("dog") + named("cat"));
+  const SourcePtr source = open_source(folder.path());
+  EXPECT_THAT(source->class_names(), ElementsAre("0", "cat"));
+  EXPECT_THAT(source->index().notes, ElementsAre(HasSubstr("call class 1 both 'cat' and 'dog'")));
+}
+
+TEST(Records, WhoseNamesAreNotTheTrainingSetsAreNotTakenByNumber) {
+  const TemporaryFolder folder;
+  const auto named = [](std::int64_t label, const std::string& name) {
+    return framed(ExampleText()
+                      .bytes("image/encoded", {"img"})
+                      .ints("image/class/label", {label})
+                      .bytes("image/class/text", {name})
+                      .text());
+  };
+  folder.put("val.tfrecord", named(1, "cat") + named(1, "wolf") + named(2, "bird"));
+  const SourcePtr source = open_source(folder.path(), {.class_names = {"cat", "dog", "2"}});
+  ASSERT_EQ(source->size(), 2);
+  EXPECT_EQ(source->label(0), 0);
+  EXPECT_EQ(source->label(1), 2);  // a number was all that the training set had for it
+  ASSERT_EQ(source->defects().size(), 1U);
+  EXPECT_THAT(source->defects()[0].where, HasSubstr("record 1 at byte"));
+}
+
 TEST(Records, WithBoxesCountClassesFromOne) {
   const TemporaryFolder folder;
   folder.put("x.record", framed(detection("img").text()));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "tests/support/allocation_counter.h"
 #include "tests/support/complaints.h"
 #include "tests/support/image_folder.h"
 #include "tests/support/shared_data.h"
@@ -34,6 +35,19 @@ TEST(Scan, ListsEveryBadFileAndWhy) {
     EXPECT_THAT(error.what(), HasSubstr(name));
 }
 
+TEST(Scan, RefusesAHugeImageByItsHeader) {
+  const ImageFolder images(1, 3);
+  // A header that tells of 32,000 x 32,000 pixels in a file of 54 bytes.
+  images.folder().put("c0/01.bmp",
+                      bmp_image(16, 12, 1).substr(0, 54).replace(18, 8, "\0\x7D\0\0\0\x7D\0\0", 8));
+  const SourcePtr source = images.open();
+  ScanReport report;
+  const std::int64_t peak = peak_of_allocations([&] { report = scan(*source, {.workers = 1}); });
+  ASSERT_EQ(report.bad.size(), 1U);
+  EXPECT_THAT(report.bad[0].complaint.got, HasSubstr("an image of 32000x32000 pixels"));
+  EXPECT_LT(peak, 4 << 20);
+}
+
 TEST(Scan, FindsTheSameWithAnyNumberOfWorkers) {
   const ImageFolder images(3, 20);
   fs::resize_file(images.file(1, 3), 60);
@@ -60,6 +74,15 @@ TEST(Scan, FindsDuplicatesAndThoseWithAnotherLabel) {
   const ScanReport report = scan(*images.open());
   EXPECT_THAT(report.duplicates, ElementsAre(ElementsAre(0, 2), ElementsAre(1, 7)));
   EXPECT_THAT(report.duplicates_of_other_class.samples, ElementsAre(1, 7));
+}
+
+TEST(Scan, DoesNotCallBadFilesCopiesOfEachOther) {
+  const ImageFolder images(2, 4);
+  fs::resize_file(images.file(0, 1), 0);
+  fs::resize_file(images.file(1, 2), 0);
+  const ScanReport report = scan(*images.open());
+  EXPECT_EQ(report.bad.size(), 2U);
+  EXPECT_TRUE(report.duplicates.empty());
 }
 
 TEST(Scan, FindsLeaks) {

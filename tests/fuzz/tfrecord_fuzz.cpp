@@ -1,24 +1,57 @@
-// Any bytes read as a TFRecord file: records that lie one after the other, or a DataError.
+// Any bytes read as a TFRecord file, as they are and with their checksums made right: records that
+// lie one after the other, or a DataError; and as a source, samples that can be read.
 #include "data/tfrecord.h"
 
 #include "base/error.h"
+#include "data/record_source.h"
 #include "memory_file.h"
+#include "right_checksums.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const MemoryFile file(data, size);
+namespace {
+
+using namespace plimsoll;
+
+void read_framing(const MemoryFile& file, std::size_t size) {
   try {
-    plimsoll::sniff_records(file.path());
-    plimsoll::TfRecordReader reader(file.path(), plimsoll::Bytes{1 << 16});
+    sniff_records(file.path());
+    TfRecordReader reader(file.path(), Bytes{1 << 16});
     std::int64_t end = 0;
     while (const auto record = reader.next()) {
-      plimsoll::expect(record->offset == end, "a record begins where the one before ends");
-      end = record->offset + plimsoll::TfRecord::kHeader + std::ssize(record->payload) + 4;
+      expect(record->offset == end, "a record begins where the one before ends");
+      end = record->offset + TfRecord::kHeader + std::ssize(record->payload) + 4;
       unsigned sum = 0;
       for (const std::byte byte : record->payload) sum += static_cast<unsigned>(byte);
-      plimsoll::expect(sum <= record->payload.size() * 255, "every byte of it is there");
+      expect(sum <= record->payload.size() * 255, "every byte of it is there");
     }
-    plimsoll::expect(end == static_cast<std::int64_t>(size), "records fill the file");
-  } catch (const plimsoll::DataError&) {
+    expect(end == static_cast<std::int64_t>(size), "records fill the file");
+  } catch (const DataError&) {
   }
+}
+
+void read_samples(const MemoryFile& file, std::size_t size) {
+  try {
+    const SourcePtr source = open_records({file.path()}, {});
+    std::vector<std::byte> buffer;
+    const auto classes = std::ssize(source->class_names());
+    for (std::int64_t i = 0; i < source->size(); ++i) {
+      expect(source->read(i, buffer).bytes.size() < size, "an image is smaller than its file");
+      if (!source->has_boxes())
+        expect(source->label(i) >= 0 && source->label(i) < classes, "a label is a class");
+      for (const Box& box : source->boxes(i))
+        expect(box.label >= 0 && box.label < classes, "a box's label is a class");
+    }
+  } catch (const DataError&) {
+  } catch (const UsageError&) {  // compressed
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  read_framing(MemoryFile(data, size), size);
+  const std::vector<std::uint8_t> right = with_right_record_checksums(data, size);
+  const MemoryFile file(right.data(), right.size());
+  read_framing(file, size);
+  read_samples(file, size);
   return 0;
 }

@@ -1,6 +1,8 @@
-// What a pipeline holds, before there is one.
+// What a pipeline is asked to do, and what it would hold.
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "base/cpu.h"
 #include "data/pipeline.h"
@@ -24,6 +26,20 @@ Bytes cache_bytes(const PipelineSettings& settings, std::int64_t samples) {
 }
 
 }  // namespace
+
+void PipelineSettings::check() const {
+  const auto refuse = [](std::string got, std::string expected) {
+    throw UsageError(
+        {.where = "data pipeline", .got = std::move(got), .expected = std::move(expected)});
+  };
+  if (batch < 1) refuse("a batch of " + std::to_string(batch), "expected at least 1");
+  if (depth < 2) refuse("a queue of " + std::to_string(depth), "expected at least 2 batches");
+  if (channels != 1 && channels != 3)
+    refuse(std::to_string(channels) + " channels", "expected 1 or 3");
+  if (image.height < 1 || image.width < 1) refuse("an image of no size", "expected at least 1x1");
+  if (workers < 0 || workers > kMaxThreads)
+    refuse(std::to_string(workers) + " workers", "expected 0 to " + std::to_string(kMaxThreads));
+}
 
 int PipelineSettings::most_workers() const { return workers > 0 ? workers : usable_cores(); }
 

@@ -1,0 +1,33 @@
+#include "data/folder.h"
+
+#include <algorithm>
+#include <system_error>
+
+#include "base/files.h"
+
+namespace plimsoll {
+
+namespace fs = std::filesystem;
+
+std::vector<FolderEntry> list_folder(const fs::path& folder) {
+  std::vector<FolderEntry> found;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    std::error_code ignored;
+    found.push_back({.name = at->path().filename().string(),
+                     .is_folder = at->is_directory(ignored),
+                     .is_link = at->is_symlink(ignored)});
+  }
+  if (error) throw_file_error(folder, "cannot list the folder", error.value());
+  std::ranges::sort(found, {}, &FolderEntry::name);
+  return found;
+}
+
+std::vector<FolderEntry> list_folder_if_any(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) return {};
+  return list_folder(folder);
+}
+
+}  // namespace plimsoll
