@@ -17,6 +17,17 @@ namespace {
 
 constexpr int kDone = 0, kFailed = 1, kUsage = 2, kDoesNotFit = 3;
 
+constexpr const char* kWelcome =
+    "Plimsoll trains convolutional vision networks inside the memory it is given. It tells before\n"
+    "the first step what a run needs, plans it into --memory or refuses, watches it, and can be\n"
+    "killed at any moment and resumed to the same bits. Three commands to try:\n"
+    "\n"
+    "  plimsoll check photos/                                     is the data sound?\n"
+    "  plimsoll plan --model xception --batch 16 --memory 2GiB    does it fit, and how?\n"
+    "  plimsoll train fashion-mnist --epochs 2                    train something now\n"
+    "\n"
+    "`plimsoll --help` lists all commands, `plimsoll help COMMAND` tells about one.\n";
+
 int complain(const std::exception& error, int code) {
   std::fprintf(stderr, "plimsoll: %s\n", error.what());
   return code;
@@ -93,7 +104,7 @@ int run(const std::vector<std::string>& words) {
   }
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   if (chosen.empty()) {
-    std::fputs(app.help().c_str(), stdout);
+    std::fputs(kWelcome, stdout);
     return kDone;
   }
   if (!has_avx2_fma_f16c()) {

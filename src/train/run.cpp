@@ -94,7 +94,7 @@ class Run {
   Stopwatch epoch_watch_;
   double epoch_waiting_ = 0;  // seconds of this process
   std::int64_t epoch_images_ = 0;
-  double training_seconds_ = 0, waiting_ = 0;
+  double training_seconds_ = 0;
   std::int64_t images_ = 0;
   double last_loss_ = 0;
   bool told_input_bound_ = false;
@@ -176,7 +176,9 @@ void Run::train_one(const Batch& batch) {
   const StepCall call{batch.count, state_.step, state_.samples, fill};
   const StepResult result = trainer_.train_batch(batch.count, static_cast<float>(progress_.lr),
                                                  state_.step, state_.samples, fill);
-  attendant_.beat(watch.seconds());
+  const double seconds = watch.seconds();
+  attendant_.beat(seconds);
+  report_.step_seconds += seconds;
   last_loss_ = result.loss;
   if (!std::isfinite(result.gradient_norm)) {
     const std::optional<std::string> layer = find_not_finite(trainer_, call);
@@ -305,7 +307,7 @@ void Run::train_epoch() {
     if (!has_stopped()) save_when_due();
   }
   training_seconds_ += epoch_watch_.seconds();
-  waiting_ += epoch_waiting_;
+  report_.wait_seconds += epoch_waiting_;
 }
 
 std::optional<Evaluation> Run::validate() {
@@ -454,7 +456,8 @@ void Run::finish() {
   report_.seconds = watch_.seconds();
   report_.images_per_second =
       training_seconds_ > 0 ? static_cast<double>(images_) / training_seconds_ : 0;
-  report_.data_wait_percent = training_seconds_ > 0 ? 100 * waiting_ / training_seconds_ : 0;
+  report_.data_wait_percent =
+      training_seconds_ > 0 ? 100 * report_.wait_seconds / training_seconds_ : 0;
   report_.budget_bytes = options_.budget_bytes;
   report_.predicted_bytes = options_.predicted_bytes;
   report_.cgroup_peak_bytes = cgroup_peak();

@@ -41,7 +41,7 @@ struct RunOptions {
   bool histograms = false;    // of the weights, for TensorBoard
   std::filesystem::path out;  // run directory; exists
   RunIdentity identity;
-  std::vector<std::string> class_names;
+  std::vector<std::string> class_names;  // one for every label of the data
   std::int64_t budget_bytes = kUnlimited.count;
   std::int64_t predicted_bytes = 0;
   Ledger ledger;
@@ -75,7 +75,9 @@ struct RunReport {
   std::string model;
   std::int64_t steps = 0, epochs = 0, images = 0;
   double seconds = 0;            // of this process
-  double images_per_second = 0;  // of training proper: no evaluation, no saving
+  double images_per_second = 0;  // of training proper: no evaluation
+  double step_seconds = 0;       // inside steps
+  double wait_seconds = 0;       // waiting for data
   double data_wait_percent = 0;
   double loss = 0, accuracy = 0;
   std::optional<double> val_loss, val_accuracy, val_top5;
