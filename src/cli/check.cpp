@@ -31,7 +31,7 @@ struct Settings {
   std::string pictures;
 };
 
-ScannedData open_and_scan(const std::string& name, SourceOptions options, int threads, int channels,
+ScannedData open_and_scan(const std::string& name, SourceOptions options, ScanOptions scan_options,
                           bool quiet) {
   ScannedData data{.name = name};
   {
@@ -43,14 +43,13 @@ ScannedData open_and_scan(const std::string& name, SourceOptions options, int th
     data.source = open_source(name, options);
   }
   PhaseBar bar("reading " + name, quiet);
-  data.report =
-      scan(*data.source,
-           {.workers = threads, .channels = channels, .progress = [&](const ScanProgress& p) {
-              bar.show(p.done, p.samples, p.seconds,
-                       fmt::format("{}/{} · {} bad · {:.0f} img/s", p.done, p.samples, p.bad,
-                                   static_cast<double>(p.done) / std::max(p.seconds, 1e-9)));
-              return true;
-            }});
+  scan_options.progress = [&](const ScanProgress& p) {
+    bar.show(p.done, p.samples, p.seconds,
+             fmt::format("{}/{} · {} bad · {:.0f} img/s", p.done, p.samples, p.bad,
+                         static_cast<double>(p.done) / std::max(p.seconds, 1e-9)));
+    return true;
+  };
+  data.report = scan(*data.source, scan_options);
   return data;
 }
 
@@ -178,13 +177,15 @@ int run(const Settings& settings) {
   std::optional<ScannedData> train;
   std::optional<ScannedData> validation;
   std::optional<Meaning> meaning;
+  // Huge pictures are looked at one after the other rather than beyond what the container gives.
+  const ScanOptions scan_options{.workers = threads,
+                                 .channels = static_cast<int>(settings.model.input().channels),
+                                 .memory = tightest_limit(machine.limits).left / 2};
   const auto look = [&](const std::optional<std::string>& name, const SourceOptions& options,
                         std::optional<ScannedData>& data) {
     if (!name) return;
     try {
-      data =
-          open_and_scan(*name, options, threads, static_cast<int>(settings.model.input().channels),
-                        settings.common.quiet);
+      data = open_and_scan(*name, options, scan_options, settings.common.quiet);
     } catch (const Error& error) {
       problems.push_back(to_problem(error.complaint()));
       return;

@@ -51,10 +51,8 @@ std::string csv_of(const std::vector<RateLoss>& curve) {
 // A trainer with its data, whose weights go back to where they began.
 class Bench {
  public:
-  Bench(Settings& s, int threads)
-      : s_(s),
-        data_(*s.load_data()),
-        ready_(make_ready(s, &data_, find_budget(s.memory), threads)) {
+  Bench(Settings& s, const Budget& budget, int threads)
+      : s_(s), data_(*s.load_data(budget)), ready_(make_ready(s, &data_, budget, threads)) {
     if (!ready_.run.plan.fits)
       throw refusal(ready_.trainer, ready_.run,
                     find_levers(s.maker(&data_, threads), s.memory, ready_.run));
@@ -210,7 +208,7 @@ int run(Settings s) {
   if (!s.grid.empty()) rates = parse_grid(s.grid);
   const int threads = s.common.apply_threads();
   const bool quiet = s.common.quiet || s.common.json;
-  Bench bench(s, threads);
+  Bench bench(s, find_budget(s.memory), threads);
   return rates.empty() ? run_sweep(s, bench, quiet) : run_grid(s, bench, rates, quiet);
 }
 

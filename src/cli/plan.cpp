@@ -182,7 +182,7 @@ void print_plan(const Settings& s, const Ready& ready, const OthersEstimate& oth
 int run(Settings& s) {
   const int threads = s.common.apply_threads();
   const Budget budget = find_budget(s.memory);
-  const std::optional<TrainingData> data = s.load_data();
+  const std::optional<TrainingData> data = s.load_data(budget);
   const TrainingData* given = data ? &*data : nullptr;
   if (s.measure) measure_times(s, given, threads);
   Ready ready = make_ready(s, given, budget, threads);

@@ -222,7 +222,7 @@ int Training::go() {
   threads_ = s_.common.apply_threads();
   budget_ = find_budget(s_.memory);
   if (!is_quiet()) fmt::print("{}\n", budget_text(budget_));
-  data_ = s_.load_data();
+  data_ = s_.load_data(budget_);
   const bool thaws = !s_.freeze.empty() && s_.unfreeze_after > 0;
   // What comes later must fit too; so it is planned before anything starts.
   if (thaws) make_stage(false);

@@ -186,7 +186,7 @@ void TrainingOptions::check_patterns(const Trainer& trainer) const {
   require(trains, "--freeze", "'" + freeze + "' freezes every layer", "something left to train");
 }
 
-std::optional<TrainingData> TrainingOptions::load_data() {
+std::optional<TrainingData> TrainingOptions::load_data(const Budget& budget) {
   if (data.empty()) return std::nullopt;
   SourceOptions reading = data_options.source_options();
   TrainingData loaded{.train = open_source(data, reading)};
@@ -205,7 +205,7 @@ std::optional<TrainingData> TrainingOptions::load_data() {
   }
   settle_sizes(*loaded.train);
   for (SourcePtr* source : {&loaded.train, &loaded.validation})
-    if (*source) scan_source(*source, loaded);
+    if (*source) scan_source(*source, budget, loaded);
   return loaded;
 }
 
@@ -227,12 +227,14 @@ void TrainingOptions::settle_sizes(const Source& source) {
           fmt::format("at least {}, the classes of the data", classes));
 }
 
-void TrainingOptions::scan_source(SourcePtr& source, TrainingData& loaded) const {
+void TrainingOptions::scan_source(SourcePtr& source, const Budget& budget,
+                                  TrainingData& loaded) const {
   std::vector<Complaint> bad = source->defects();
   PhaseBar bar("reading " + data, common.quiet || common.json);
   const ScanReport report =
       scan(*source, {.workers = 0,
                      .channels = static_cast<int>(model.input().channels),
+                     .memory = Bytes{budget.bytes / 2},
                      .progress = [&](const ScanProgress& p) {
                        bar.show(p.done, p.samples, p.seconds,
                                 fmt::format("{}/{} · {} bad", p.done, p.samples, p.bad));

@@ -45,9 +45,9 @@ struct TrainingOptions {
   // Checks everything that needs no data.
   void check(const CLI::App& command);
   // Lists DATA, reads every picture once, and takes sizes and classes from it where none were
-  // named; nothing without DATA. DataError that lists what is bad, unless bad files are to be
-  // skipped.
-  std::optional<TrainingData> load_data();
+  // named; nothing without DATA. Reading stays well within the budget. DataError that lists what is
+  // bad, unless bad files are to be skipped.
+  std::optional<TrainingData> load_data(const Budget& budget);
   PipelineSettings pipeline(const nn::Input& input, bool training, int threads) const;
   Tuning tuning() const;
   LossOptions loss_options() const;
@@ -61,7 +61,7 @@ struct TrainingOptions {
 
  private:
   void settle_sizes(const Source& source);
-  void scan_source(SourcePtr& source, TrainingData& loaded) const;
+  void scan_source(SourcePtr& source, const Budget& budget, TrainingData& loaded) const;
 };
 
 // Makes the trainer and its plan, `--batch max` resolved into options.model.batch.

@@ -1,8 +1,5 @@
 #include "data/pipeline.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -10,7 +7,6 @@
 #include <mutex>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,6 +16,7 @@
 #include "data/order.h"
 #include "data/picture_cache.h"
 #include "data/picture_maker.h"
+#include "data/worker_threads.h"
 
 namespace plimsoll {
 namespace {
@@ -110,7 +107,7 @@ struct Pipeline::State {
   std::optional<Stopwatch> since_batch;  // since next() returned one
   double waited = 0;
   int full_steps = 0;
-  std::vector<std::thread> threads;  // last: they use all of the above
+  WorkerThreads threads;  // last: they use all of the above
 };
 
 void Pipeline::State::make(Worker& worker, std::int64_t i, std::int64_t epoch, std::uint8_t* hwc,
@@ -236,34 +233,14 @@ Pipeline::Pipeline(SourcePtr source, PipelineSettings settings, LargestImage lar
     throw UsageError(
         {.where = "data pipeline", .got = "no samples", .expected = "expected at least one"});
   state_ = std::make_unique<State>(std::move(source), std::move(settings), largest);
-  // Signals are for the threads of whoever uses the library.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int limit = state_->settings.most_workers();
   // All of them until the queue has been filled once; then as many as it takes.
-  state_->queue.set_active(limit);
-  try {
-    for (int i = 0; i < limit; ++i)
-      state_->threads.emplace_back([state = state_.get(), i] { state->work(i); });
-  } catch (const std::system_error& error) {
-    // Fewer will do, but not none.
-    if (state_->threads.empty()) {
-      ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-      throw DataError({.where = "data pipeline",
-                       .got = std::string("cannot start a thread: ") + error.what(),
-                       .expected = "expected at least one",
-                       .hint = "see `ulimit -u` and the container's limit of processes"});
-    }
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  State& state = *state_;
+  state.queue.set_active(state.settings.most_workers());
+  state.threads.start(state.settings.most_workers(), "data pipeline",
+                      [&state](int number) { state.work(number); });
 }
 
-Pipeline::~Pipeline() {
-  state_->queue.close();
-  for (std::thread& thread : state_->threads) thread.join();
-}
+Pipeline::~Pipeline() { state_->queue.close(); }
 
 void Pipeline::start(std::int64_t epoch, std::int64_t position) {
   expect(epoch >= 0 && position >= 0 && position <= state_->source->size(),

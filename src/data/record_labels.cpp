@@ -60,6 +60,9 @@ std::optional<std::int32_t> RecordLabels::find(std::string_view name) {
 
 std::vector<std::string> RecordLabels::notes() const {
   std::vector<std::string> notes;
+  if (unnamed_ > 0)
+    notes.push_back(std::to_string(unnamed_) + (unnamed_ == 1 ? " class has" : " classes have") +
+                    " a number and no name; --label-map FILE gives them names");
   for (const auto& [label, name] : also_)
     notes.push_back("records call class " + std::to_string(label + first_label_) + " both '" +
                     seen_.at(label) + "' and '" + name + "'; it is named by the first");
@@ -92,6 +95,7 @@ std::vector<std::string> RecordLabels::settle(Annotations& annotations) {
   for (std::int32_t label = 0; label <= annotations.largest_label(); ++label) {
     const auto found = seen_.find(label);
     names.push_back(found != seen_.end() ? found->second : std::to_string(label + first_label_));
+    unnamed_ += found == seen_.end();
   }
   return names;
 }

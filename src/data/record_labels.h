@@ -23,7 +23,7 @@ class RecordLabels {
   // number, one that the map or the names do not have, a number where others had names only).
   std::optional<std::int32_t> find(std::int64_t number, std::string_view name);
   std::optional<std::int32_t> find(std::string_view name);
-  // What records contradict each other in, for people.
+  // What records lack or contradict each other in, for people. To be called when all is settled.
   std::vector<std::string> notes() const;
   // What find() accepts, for messages.
   std::string expected() const;
@@ -38,6 +38,7 @@ class RecordLabels {
   std::map<std::int32_t, std::string> seen_;  // names that came with numbers
   std::map<std::int32_t, std::string> also_;  // the first other name that came with the same
   std::int64_t first_label_;
+  std::int64_t unnamed_ = 0;  // classes of which only the number is known
   // What labels came as, where no list or map says what both mean: one excludes the other.
   bool has_numbers_ = false;
   bool has_names_ = false;

@@ -6,11 +6,11 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <thread>
 
 #include "base/cpu.h"
 #include "base/stopwatch.h"
 #include "data/scanner.h"
+#include "data/worker_threads.h"
 
 namespace plimsoll {
 namespace {
@@ -54,7 +54,11 @@ ScanReport scan(const Source& source, const ScanOptions& options) {
   report.workers = static_cast<int>(
       std::clamp<std::int64_t>((source.size() + kPiece - 1) / kPiece, 1, report.workers));
 
-  Allowance allowance(options.memory);
+  // Half of the memory is shared evenly, and the other half goes to the images that need more.
+  const bool is_bounded = options.memory != kUnlimited;
+  const Bytes half = is_bounded ? options.memory / 2 : kUnlimited;
+  const Bytes own = is_bounded ? half / report.workers : kUnlimited;
+  Allowance allowance(half);
   std::atomic<std::int64_t> next = 0;
   std::atomic<std::int64_t> done = 0;
   std::atomic<std::int64_t> bad = 0;
@@ -64,7 +68,7 @@ ScanReport scan(const Source& source, const ScanOptions& options) {
   std::exception_ptr failure;
   const auto work = [&] {
     try {
-      Scanner scanner(source, options, allowance, report.contents);
+      Scanner scanner(source, options, own, allowance, report.contents);
       while (true) {
         const std::int64_t first = next.fetch_add(kPiece);
         if (first >= source.size()) break;
@@ -86,9 +90,11 @@ ScanReport scan(const Source& source, const ScanOptions& options) {
     finished.notify_one();
   };
   {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < report.workers; ++i) threads.emplace_back(work);
+    WorkerThreads threads;
+    const int started = threads.start(report.workers, "scan of the data", [&](int) { work(); });
     std::unique_lock lock(mutex);
+    running -= report.workers - started;
+    report.workers = started;
     while (!finished.wait_for(lock, std::chrono::milliseconds(100), [&] { return running == 0; })) {
       if (!options.progress) continue;
       lock.unlock();

@@ -67,9 +67,9 @@ void keep_biggest(std::vector<std::pair<std::int64_t, Size>>& list) {
   if (list.size() > kBiggest) list.resize(kBiggest);
 }
 
-Scanner::Scanner(const Source& source, const ScanOptions& options, Allowance& allowance,
+Scanner::Scanner(const Source& source, const ScanOptions& options, Bytes own, Allowance& allowance,
                  std::vector<std::uint64_t>& contents)
-    : source_(source), options_(options), allowance_(allowance), contents_(contents) {}
+    : source_(source), options_(options), own_(own), allowance_(allowance), contents_(contents) {}
 
 void Scanner::look_at(std::int64_t i) {
   ++report_.samples;
@@ -140,20 +140,18 @@ Size Scanner::look_at_file(const Encoded& encoded, std::int64_t i) {
 
 void Scanner::decode(const Encoded& encoded, const std::string& where, const ImageInfo& info,
                      const DecodeRequest& request) {
-  if (options_.memory == kUnlimited) {
+  const Bytes need = decode_bytes(info, request);
+  if (need <= own_) {
     decoder_.decode(encoded.bytes, where, info, request, picture_);
     return;
   }
-  const Bytes need = decode_bytes(info, request);
   allowance_.take(need);
-  // Nothing may be kept of what is given back, whatever happens in between.
-  const auto finish = [&](Allowance* allowance) {
-    decoder_ = Decoder();
-    picture_ = Picture();
-    allowance->give_back(need);
-  };
-  const std::unique_ptr<Allowance, decltype(finish)> guard(&allowance_, finish);
-  decoder_.decode(encoded.bytes, where, info, request, picture_);
+  const auto give_back = [&](Allowance* allowance) { allowance->give_back(need); };
+  const std::unique_ptr<Allowance, decltype(give_back)> guard(&allowance_, give_back);
+  // Nothing may be kept of what is given back.
+  Decoder decoder;
+  Picture picture;
+  decoder.decode(encoded.bytes, where, info, request, picture);
 }
 
 void Scanner::note_size(std::int64_t i, Size size) {

@@ -32,8 +32,9 @@ class Allowance {
 // outlive it.
 class Scanner {
  public:
+  // `own`: what it may hold all the time; for an image that takes more it asks the allowance.
   // `contents` is shared with others: each writes those of its own samples.
-  Scanner(const Source& source, const ScanOptions& options, Allowance& allowance,
+  Scanner(const Source& source, const ScanOptions& options, Bytes own, Allowance& allowance,
           std::vector<std::uint64_t>& contents);
 
   // Reads and decodes a sample; what is wrong with it goes into the report.
@@ -55,6 +56,7 @@ class Scanner {
 
   const Source& source_;
   const ScanOptions& options_;
+  Bytes own_;
   Allowance& allowance_;
   std::vector<std::uint64_t>& contents_;
   Decoder decoder_;

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <new>
@@ -456,6 +459,34 @@ TEST(Pipeline, TakesMoreWorkersWhenItStarvesAndFewerWhenItDoesNot) {
   for (int i = 0; i < 30; ++i) pipeline.next();
   EXPECT_EQ(pipeline.workers(), 4);
   EXPECT_GT(pipeline.wait_seconds(), waited);
+}
+
+TEST(Pipeline, SaysSoWhereNoThreadCanBeStarted) {
+  const ImageFolder images(1, 2);
+  const SourcePtr source = images.open();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Limits of processes do not bind the superuser.
+    const struct rlimit none {};
+    if (::setgid(65534) != 0 || ::setuid(65534) != 0 || ::setrlimit(RLIMIT_NPROC, &none) != 0)
+      ::_exit(2);
+    int told = 0;
+    try {
+      const Pipeline pipeline(source, small_settings(), kLargest);
+    } catch (const DataError& error) {
+      told += error.complaint().got.starts_with("cannot start a thread") ? 1 : 0;
+    }
+    try {
+      scan(*source);
+    } catch (const DataError& error) {
+      told += error.complaint().got.starts_with("cannot start a thread") ? 1 : 0;
+    }
+    ::_exit(told == 2 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 2) GTEST_SKIP() << "no right to give up rights";
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST(Pipeline, RefusesSettingsThatMakeNoSense) {

@@ -197,7 +197,8 @@ TEST(Records, ThatNameOneClassInTwoWaysAreNoted) {
   folder.put("x.tfrecord", named("cat") + named("dog") + named("cat"));
   const SourcePtr source = open_source(folder.path());
   EXPECT_THAT(source->class_names(), ElementsAre("0", "cat"));
-  EXPECT_THAT(source->index().notes, ElementsAre(HasSubstr("call class 1 both 'cat' and 'dog'")));
+  EXPECT_THAT(source->index().notes, ElementsAre(HasSubstr("1 class has a number and no name"),
+                                                 HasSubstr("call class 1 both 'cat' and 'dog'")));
 }
 
 TEST(Records, WhoseNamesAreNotTheTrainingSetsAreNotTakenByNumber) {

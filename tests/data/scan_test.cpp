@@ -8,6 +8,7 @@
 #include "tests/support/complaints.h"
 #include "tests/support/image_folder.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/watchdog.h"
 
 namespace plimsoll {
 namespace {
@@ -62,6 +63,21 @@ TEST(Scan, FindsTheSameWithAnyNumberOfWorkers) {
     return text + std::to_string(report.largest.decode.count);
   };
   EXPECT_EQ(text_of(1), text_of(4));
+}
+
+TEST(Scan, FindsTheSameInAnyMemory) {
+  const Watchdog watchdog;
+  const ImageFolder images(3, 20);
+  fs::resize_file(images.file(1, 3), 60);
+  const SourcePtr source = images.open();
+  const ScanReport free = scan(*source, {.workers = 4});
+  // Every image asks, some do, none does.
+  for (const Bytes memory : {1_B, 9_MiB, 1_GiB}) {
+    const ScanReport report = scan(*source, {.workers = 4, .memory = memory});
+    EXPECT_EQ(report.contents, free.contents);
+    EXPECT_EQ(report.bad.size(), 1U);
+    EXPECT_EQ(report.largest.decode, free.largest.decode);
+  }
 }
 
 TEST(Scan, FindsDuplicatesAndThoseWithAnotherLabel) {
