@@ -217,7 +217,6 @@ int run(Settings s) {
 Action add_find_lr(CLI::App& command) {
   const auto s = std::make_shared<Settings>();
   s->model.model = "inception_mini";
-  s->model.batch = 64;
   s->add_to(command);
   command.add_option("DATA,--data", s->data, "as for train")->required();
   command.add_option("--from", s->sweep.lowest, "lowest rate")->capture_default_str();

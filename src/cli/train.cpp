@@ -266,7 +266,6 @@ int Training::go() {
 Action add_train(CLI::App& command) {
   const auto s = std::make_shared<RunSettings>();
   s->model.model = "inception_mini";
-  s->model.batch = 64;
   s->add_to(command);
   command
       .add_option("DATA,--data", s->data,

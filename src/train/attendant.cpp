@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <utility>
 
 #include "base/files.h"
-#include "base/limits.h"
 #include "base/text.h"
 
 namespace plimsoll {
@@ -21,7 +21,16 @@ constexpr double kFirstStepSeconds = 120;  // compiles kernels, fills queues
 // Sleeping so much longer than asked for: the process was stopped, or the machine slept.
 constexpr double kStoppedSeconds = 3;
 // The kernel's own counters lag and round.
-constexpr std::int64_t kLimitSlack = std::int64_t{8} << 20;
+constexpr std::int64_t kLimitNoise = std::int64_t{4} << 20;
+
+// Who cannot read the limits cannot warn of them.
+std::vector<MemoryLimit> limits_now() {
+  try {
+    return memory_limits();
+  } catch (const std::exception&) {
+    return {};
+  }
+}
 
 double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -47,7 +56,10 @@ std::string thread_states() {
 }
 
 Attendant::Attendant(AttendantCalls calls, std::int64_t needed_bytes)
-    : calls_(std::move(calls)), needed_bytes_(needed_bytes), last_beat_(Clock::now()) {
+    : calls_(std::move(calls)),
+      needed_bytes_(needed_bytes),
+      limits_(limits_now()),
+      last_beat_(Clock::now()) {
   // Signals are for the thread that runs.
   sigset_t all;
   sigset_t before;
@@ -107,18 +119,20 @@ void Attendant::look_for_stall(double slept_too_long) {
 
 void Attendant::look_at_limit() {
   if (needed_bytes_ == 0 || !calls_.squeezed) return;
-  try {
-    const MemoryLimit limit = tightest_limit(memory_limits());
-    const std::int64_t enough = needed_bytes_ - std::max(kLimitSlack, needed_bytes_ / 100);
-    if (limit.left.count >= enough) reported_limit_.clear();
-    if (limit.left.count >= enough || limit.named == reported_limit_) return;
-    reported_limit_ = limit.named;
+  bool enough = true;
+  for (const MemoryLimit& limit : limits_now()) {
+    const auto before = std::find_if(limits_.begin(), limits_.end(),
+                                     [&](const MemoryLimit& l) { return l.named == limit.named; });
+    const bool lowered =
+        before == limits_.end() || limit.left.count + kLimitNoise < before->left.count;
+    if (!lowered || limit.left.count >= needed_bytes_) continue;
+    enough = false;
+    if (std::exchange(is_squeezed_, true)) continue;
     calls_.squeezed(fmt::format("the run needs {} and {} now leaves {}",
                                 to_string(Bytes{needed_bytes_}), limit.named,
                                 to_string(limit.left)));
-  } catch (const std::exception&) {
-    // Who cannot read the limits cannot warn of them.
   }
+  is_squeezed_ = !enough;
 }
 
 }  // namespace plimsoll

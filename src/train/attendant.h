@@ -10,6 +10,9 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
+
+#include "base/limits.h"
 
 namespace plimsoll {
 
@@ -19,7 +22,7 @@ struct AttendantCalls {
   // No beat for three usual steps and some seconds; once per stall. The text tells how long and
   // what every thread of the process is waiting for.
   std::function<void(const std::string& text)> stalled = {};
-  // The process may hold less than it will need: `text` says who limits it to what. Once until
+  // A limit was lowered below what the process will need: `text` says which and to what. Once until
   // there is enough again.
   std::function<void(const std::string& text)> squeezed = {};
 };
@@ -42,11 +45,12 @@ class Attendant {
 
   AttendantCalls calls_;
   std::int64_t needed_bytes_;
+  std::vector<MemoryLimit> limits_;  // when it began
   std::atomic<double> usual_seconds_ = 0;
   std::atomic<std::chrono::steady_clock::time_point> last_beat_;
   std::atomic<std::uint64_t> beats_ = 0;
   std::uint64_t reported_beat_ = ~std::uint64_t{0};
-  std::string reported_limit_;
+  bool is_squeezed_ = false;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;

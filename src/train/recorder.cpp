@@ -184,7 +184,9 @@ std::string Recorder::status_json(const std::string& state) {
   json["lr"] = progress_.lr;
   json["images_per_second"] = progress_.images_per_second;
   json["data_wait_percent"] = progress_.data_wait_percent;
-  json["eta_seconds"] = progress_.seconds_left;
+  // Of all training that is left, at this speed.
+  const auto images_left = static_cast<double>((steps_ - state_.step) * options_.batch);
+  json["eta_seconds"] = number(images_left / progress_.images_per_second);
   json["budget_bytes"] = budget_json(options_.budget_bytes);
   json["predicted_bytes"] = options_.predicted_bytes;
   json["resident_bytes"] = usage.resident.count;

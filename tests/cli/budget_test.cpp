@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "tests/cli/program.h"
+#include "tests/support/memory_group.h"
 #include "tests/support/temporary_folder.h"
 
 namespace plimsoll {
@@ -36,40 +37,6 @@ Json plan(const std::string& more, int code = 0) {
 std::string train_words(const std::filesystem::path& out) {
   return "train " + std::string(kNetwork) + "--steps 3 --quiet --out " + out.string();
 }
-
-// A memory control group of its own; where none can be made, works without and says so.
-class MemoryGroup {
- public:
-  explicit MemoryGroup(std::int64_t limit) {
-    for (const char* root : {"/sys/fs/cgroup/memory", "/sys/fs/cgroup"}) {
-      const std::filesystem::path folder =
-          std::filesystem::path(root) / ("plimsoll-test-" + std::to_string(getpid()));
-      std::error_code error;
-      if (!std::filesystem::create_directory(folder, error)) continue;
-      const bool v1 = std::filesystem::exists(folder / "memory.limit_in_bytes");
-      std::ofstream(folder / (v1 ? "memory.limit_in_bytes" : "memory.max")) << limit << std::flush;
-      std::ofstream(folder / (v1 ? "memory.memsw.limit_in_bytes" : "memory.swap.max"))
-          << (v1 ? limit : 0) << std::flush;
-      if (content(folder / (v1 ? "memory.limit_in_bytes" : "memory.max"))
-              .find_first_of("0123456789") == 0) {
-        folder_ = folder;
-        return;
-      }
-      std::filesystem::remove(folder, error);
-    }
-  }
-  ~MemoryGroup() {
-    std::error_code ignored;
-    if (!folder_.empty()) std::filesystem::remove(folder_, ignored);
-  }
-  bool exists() const { return !folder_.empty(); }
-  std::string enter() const {
-    return exists() ? "echo $$ > " + (folder_ / "cgroup.procs").string() + " && exec " : "";
-  }
-
- private:
-  std::filesystem::path folder_;
-};
 
 TEST(Budget, TrainingFitsInAControlGroupOfItsBudgetAndMemoryChangesNoBit) {
   const TemporaryFolder folder;

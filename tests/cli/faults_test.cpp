@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run_support.h"
+#include "tests/support/memory_group.h"
 
 namespace plimsoll {
 namespace {
@@ -117,6 +118,27 @@ TEST_F(Faults, ADiskThatFailsToReadNamesTheFileAndSavesFirst) {
   EXPECT_THAT(outcome.output, HasSubstr("Input/output error"));
   expect_sound_checkpoint(out("run"));
   EXPECT_TRUE(std::filesystem::exists(out("run") / "weights/last.safetensors"));
+}
+
+TEST_F(Faults, ALimitThatIsLoweredBelowTheNeedIsToldOfAndAKilledRunResumes) {
+  const MemoryGroup group(std::int64_t{512} << 20);
+  if (!group.exists()) GTEST_SKIP() << "no writable control group";
+  const std::string larger = "--image 64 --batch 12 --save-every 2 --epochs 600";
+  Background run("sh -c '" + group.enter() + PLIMSOLL_PROGRAM " " + words("run", larger) + "'",
+                 folder_.path() / "output.txt", "env -- ", "");
+  ASSERT_TRUE(run.waits_for(out("run") / "weights/last.safetensors"));
+  ASSERT_TRUE(run.waits_for(out("run") / "status.json"));
+  const auto status = nlohmann::json::parse(content(out("run") / "status.json"));
+  group.set_limit(status["resident_bytes"].get<std::int64_t>() + (std::int64_t{3} << 20));
+  const bool told = run.waits_for_words("memory: the run needs");
+  run.signal(SIGKILL);
+  run.wait();
+  EXPECT_TRUE(told) << content(folder_.path() / "output.txt");
+  expect_sound_checkpoint(out("run"));
+  const std::string step =
+      SafetensorsReader(out("run") / "weights/last.safetensors").metadata().at("step");
+  const Outcome rest = train("run", larger + " --steps " + step + "9");
+  EXPECT_THAT(rest.output, HasSubstr("resuming"));
 }
 
 }  // namespace

@@ -77,11 +77,11 @@ inline void expect_sound_checkpoint(const std::filesystem::path& run) {
 class Background {
  public:
   Background(const std::string& arguments, std::filesystem::path output,
-             const std::string& before = "")
+             const std::string& before = "", const std::string& program = PLIMSOLL_PROGRAM)
       : output_(std::move(output)), pid_(::fork()) {
     if (pid_ != 0) return;
     const std::string command =
-        "exec " + before + PLIMSOLL_PROGRAM " " + arguments + " >" + output_.string() + " 2>&1";
+        "exec " + before + program + " " + arguments + " >" + output_.string() + " 2>&1";
     ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     ::_exit(127);
   }
