@@ -46,8 +46,8 @@ class Session {
 
   // Makes all tapes: those that train by these fates, which are those of the first tape's values
   // and are taken over by name, the others by keeping everything. Every tape has passed the
-  // checker.
-  void plan(const Fates& training);
+  // checker. `offsets` are the places of the first tape's blocks, where they are known.
+  void plan(const Fates& training, std::span<const std::int64_t> offsets = {});
   // What the checker must know about a tape.
   ReplayRules replay_rules(std::size_t tape) const;
   // Prices what is known; see NodeWork::seconds. Before problem().

@@ -13,10 +13,13 @@ enum class Fate : std::uint8_t {
   redo_each,  // forgotten after forward and after every use in backward
   half,       // kept in 16 bits, unpacked for every use in backward; lossy
   spill,      // written to a file after forward, read back before its first use in backward
+  half_once,  // kept in 16 bits until its first use in backward, unpacked there, then kept; lossy
 };
 
-inline constexpr std::string_view kFateNames[] = {"keep", "redo_once", "redo_each", "half",
-                                                  "spill"};
+inline constexpr std::string_view kFateNames[] = {"keep", "redo_once", "redo_each",
+                                                  "half", "spill",     "half_once"};
+
+inline constexpr bool is_half(Fate fate) { return fate == Fate::half || fate == Fate::half_once; }
 
 // One per value of a graph; only those of roots that forward makes mean something.
 using Fates = std::vector<Fate>;

@@ -36,9 +36,22 @@ Fates find_floor(const Problem& problem, const Means& means, const std::vector<F
   return best;
 }
 
-std::int64_t placed_bytes(Scheduler& scheduler, const Fates& fates) {
+// What `fates` keep, by another fate where it is permitted.
+Fates kept_as(const Problem& problem, Fates fates, Fate other) {
+  for (std::int32_t root : problem.choices()) {
+    Fate& fate = fates[static_cast<std::size_t>(root)];
+    if (fate == Fate::keep && problem.permits(root, other)) fate = other;
+  }
+  return fates;
+}
+
+PlanPoint place_plan(Scheduler& scheduler, const Fates& fates) {
   expect(scheduler.run(fates), "a plan that was scheduled before");
-  return place(scheduler.blocks()).top;
+  Placement placement = place(scheduler.blocks());
+  return {.bytes = placement.top,
+          .extra_seconds = scheduler.schedule().extra_seconds,
+          .fates = fates,
+          .offsets = std::move(placement.offset)};
 }
 
 }  // namespace
@@ -53,7 +66,10 @@ Frontier find_frontier(const Problem& problem, const Means& means) {
   const Fates keep = problem.all(Fate::keep);
   std::vector<Fates> seeds = segment_seeds(problem);
   seeds.push_back(problem.cheap());
-  if (means.half) seeds.push_back(problem.all(Fate::half));
+  if (means.half)
+    for (std::size_t i = 0, whole = seeds.size(); i < whole; ++i)
+      for (const Fate fate : {Fate::half, Fate::half_once})
+        seeds.push_back(kept_as(problem, seeds[i], fate));
   if (means.spill) seeds.push_back(problem.all(Fate::spill));
   const Fates floor = find_floor(problem, means, seeds);
 
@@ -74,30 +90,33 @@ Frontier find_frontier(const Problem& problem, const Means& means) {
     if (!search.repair(fates, target)) break;
   // Up again from the floor, with whatever is best so far as a start. Tries are fewer where one
   // takes longer.
-  const int tries = std::min(1200, static_cast<int>(1'000'000 / (problem.nodes().size() + 1)));
+  double step_seconds = 0;
+  for (const Problem::Node& node : problem.nodes()) step_seconds += node.seconds;
+  const int tries = std::min(2500, static_cast<int>(2'000'000 / (problem.nodes().size() + 1)));
   for (auto target = targets.rbegin(); target != targets.rend(); ++target) {
     const Archive::Entry* start = archive.best_within(*target);
     if (start == nullptr) continue;
     fates = start->fates;
-    search.promote(fates, *target, tries);
+    search.promote(fates, *target);
+    search.anneal(archive.best_within(*target)->fates, *target, step_seconds, tries);
+    fates = archive.best_within(*target)->fates;
+    search.promote(fates, *target);
   }
 
   Frontier frontier;
   Scheduler scheduler(problem);
-  const std::int64_t least = placed_bytes(scheduler, floor);
+  PlanPoint least = place_plan(scheduler, floor);
   std::int64_t previous = 0;
   for (const Archive::Entry& entry : archive.pareto()) {
     // Points closer than this are not worth their placement.
     if (previous > 0 && entry.score.peak > previous - previous / 80) continue;
+    PlanPoint point = place_plan(scheduler, entry.fates);
     previous = entry.score.peak;
-    PlanPoint point{.bytes = placed_bytes(scheduler, entry.fates),
-                    .extra_seconds = entry.score.seconds,
-                    .fates = entry.fates};
-    if (point.bytes > least) frontier.points.push_back(std::move(point));
+    // Behind one that leaves gaps the next may be nearer.
+    if (point.bytes > previous + previous / 100) previous += previous / 120;
+    if (point.bytes > least.bytes) frontier.points.push_back(std::move(point));
   }
-  expect(scheduler.run(floor), "the floor can be scheduled");
-  frontier.points.push_back(
-      {.bytes = least, .extra_seconds = scheduler.schedule().extra_seconds, .fates = floor});
+  frontier.points.push_back(std::move(least));
   // Placement may have changed the order: a point stays if every smaller one is slower.
   std::stable_sort(frontier.points.begin(), frontier.points.end(),
                    [](const PlanPoint& a, const PlanPoint& b) { return a.bytes > b.bytes; });

@@ -19,6 +19,7 @@ struct PlanPoint {
   std::int64_t bytes = 0;  // top of the arena behind the residents, after placement
   double extra_seconds = 0;
   Fates fates;
+  std::vector<std::int64_t> offsets;  // of the blocks of its schedule, behind the residents
   bool operator==(const PlanPoint&) const = default;
 };
 

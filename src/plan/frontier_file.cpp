@@ -13,8 +13,8 @@ namespace plimsoll {
 namespace {
 
 // Raised whenever the search changes, so that no old frontier is taken for a new one.
-constexpr int kVersion = 1;
-constexpr std::string_view kLetters = "krehs";  // one per Fate
+constexpr int kVersion = 2;
+constexpr std::string_view kLetters = "krehsu";  // one per Fate
 
 std::string letters_of(const Problem& problem, const Fates& fates) {
   std::string letters;
@@ -38,9 +38,12 @@ std::uint64_t frontier_key(const Problem& problem, const Means& means) {
 std::string frontier_text(const Frontier& frontier, std::uint64_t key, const Problem& problem) {
   std::string text =
       fmt::format("plimsoll-frontier {} {} {}\n", kVersion, key, frontier.points.size());
-  for (const PlanPoint& point : frontier.points)
-    text += fmt::format("{} {:a} {}\n", point.bytes, point.extra_seconds,
-                        letters_of(problem, point.fates));
+  for (const PlanPoint& point : frontier.points) {
+    text += fmt::format("{} {:a} {} {}", point.bytes, point.extra_seconds,
+                        letters_of(problem, point.fates), point.offsets.size());
+    for (std::int64_t offset : point.offsets) text += fmt::format(" {}", offset / kAlignment);
+    text += '\n';
+  }
   return text + fmt::format("end {}\n", fnv1a64(text));
 }
 
@@ -62,8 +65,15 @@ std::optional<Frontier> parse_frontier(std::string_view text, std::uint64_t key,
     PlanPoint point{.fates = problem.all(Fate::keep)};
     std::string seconds;
     std::string letters;
-    if (!(lines >> point.bytes >> seconds >> letters) || letters.size() != problem.choices().size())
+    std::size_t blocks = 0;
+    if (!(lines >> point.bytes >> seconds >> letters >> blocks) ||
+        letters.size() != problem.choices().size() || blocks > text.size())
       return std::nullopt;
+    point.offsets.resize(blocks);
+    for (std::int64_t& offset : point.offsets) {
+      if (!(lines >> offset)) return std::nullopt;
+      offset *= kAlignment;
+    }
     point.extra_seconds = std::strtod(seconds.c_str(), nullptr);
     for (std::size_t c = 0; c < letters.size(); ++c) {
       const std::size_t fate = kLetters.find(letters[c]);

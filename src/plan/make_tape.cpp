@@ -12,10 +12,18 @@ namespace {
 
 class TapeMaker {
  public:
-  TapeMaker(const Problem& problem, const Fates& fates) : problem_(problem), scheduler_(problem) {
+  TapeMaker(const Problem& problem, const Fates& fates, std::span<const std::int64_t> offsets)
+      : problem_(problem), scheduler_(problem) {
     expect(scheduler_.run(fates), "a plan that can be scheduled");
     const std::span<const Block> blocks = scheduler_.blocks();
-    placement_ = place(blocks);
+    if (offsets.empty()) {
+      placement_ = place(blocks);
+    } else {
+      expect(offsets.size() == blocks.size(), "one offset for every block");
+      placement_.offset.assign(offsets.begin(), offsets.end());
+      for (std::size_t i = 0; i < blocks.size(); ++i)
+        placement_.top = std::max(placement_.top, offsets[i] + blocks[i].bytes);
+    }
     first_scratch_ = scheduler_.schedule().instances.size();
   }
 
@@ -110,7 +118,11 @@ class TapeMaker {
 }  // namespace
 
 Tape make_tape(const Problem& problem, const Fates& fates) {
-  return TapeMaker(problem, fates).make();
+  return TapeMaker(problem, fates, {}).make();
+}
+
+Tape make_tape(const Problem& problem, const Fates& fates, std::span<const std::int64_t> offsets) {
+  return TapeMaker(problem, fates, offsets).make();
 }
 
 }  // namespace plimsoll

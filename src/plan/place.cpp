@@ -4,12 +4,15 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/random.h"
+#include "plan/place_under.h"
 
 namespace plimsoll {
 namespace {
 
 using Order = std::vector<std::size_t>;
+
+// Ceilings are multiples of it, so that what hangs from one is aligned.
+constexpr std::int64_t kLine = 64;
 
 double area(const Block& block) {
   return static_cast<double>(block.bytes) * (block.last - block.first + 1);
@@ -67,10 +70,6 @@ Placement place_in_order(std::span<const Block> blocks, const Order& order, bool
   return result;
 }
 
-}  // namespace
-
-namespace {
-
 struct Fullest {
   std::int64_t bytes = 0;
   int step = 0;
@@ -103,44 +102,10 @@ std::int64_t live_bound(std::span<const Block> blocks) { return find_fullest(blo
 
 namespace {
 
-// Moves blocks that stick out at the top to an earlier turn, and keeps what does not make it worse.
-// A fixed number of tries and a fixed sequence of choices: the result is the same every time.
-void climb(std::span<const Block> blocks, Order order, std::int64_t bound, int tries,
-           std::uint64_t state, Placement& best) {
-  constexpr double kGoodEnough = 1.005;
-  const auto random_below = [&](std::size_t limit) {
-    return static_cast<std::size_t>(splitmix64(state += 0x9E3779B97F4A7C15ULL) % limit);
-  };
-  Placement current = place_in_order(blocks, order, true);
-  std::vector<std::size_t> highest;  // turns of the blocks that reach the top
-  for (int attempt = 0; attempt < tries; ++attempt) {
-    if (static_cast<double>(best.top) <= kGoodEnough * static_cast<double>(bound)) return;
-    highest.clear();
-    for (std::size_t turn = 0; turn < order.size(); ++turn)
-      if (current.offset[order[turn]] + blocks[order[turn]].bytes == current.top)
-        highest.push_back(turn);
-    std::size_t from = highest[random_below(highest.size())];
-    // Now and then something else moves: what lies under the top may be what is in the way.
-    if (random_below(3) == 0) from = random_below(order.size());
-    if (from == 0) continue;
-    const std::size_t to = random_below(from);
-    const auto at = [&](std::size_t turn) {
-      return order.begin() + static_cast<std::ptrdiff_t>(turn);
-    };
-    std::rotate(at(to), at(from), at(from + 1));
-    Placement candidate = place_in_order(blocks, order, attempt % 2 == 0);
-    if (candidate.top > current.top) {
-      std::rotate(at(to), at(to + 1), at(from + 1));
-      continue;
-    }
-    current = std::move(candidate);
-    if (current.top < best.top) best = current;
-  }
-}
-
-// The best of a portfolio of greedy orders, and of what grows from the two best of them.
-Placement place_all(std::span<const Block> blocks) {
+// The best of a portfolio of greedy orders; where it tops `good`, also of placing below ceilings.
+Placement place_all(std::span<const Block> blocks, std::int64_t good) {
   const auto [bound, fullest] = find_fullest(blocks);
+  good = std::max(good, bound);
   using Key = double (*)(const Block&);
   const Key keys[] = {
       [](const Block& b) { return static_cast<double>(b.bytes); },
@@ -153,7 +118,6 @@ Placement place_all(std::span<const Block> blocks) {
     return b.first <= fullest && fullest <= b.last;
   };
   Placement best;
-  std::vector<std::pair<std::int64_t, Order>> orders;
   for (std::size_t k = 0; k < 2 * std::size(keys); ++k) {
     const Key key = keys[k / 2];
     Order order(blocks.size());
@@ -164,21 +128,21 @@ Placement place_all(std::span<const Block> blocks) {
     if (k % 2 == 1)
       std::stable_partition(order.begin(), order.end(),
                             [&](std::size_t i) { return is_at_peak(blocks[i]); });
-    std::int64_t lowest = 0;
     for (bool best_fit : {true, false}) {
       Placement candidate = place_in_order(blocks, order, best_fit);
-      lowest = best_fit ? candidate.top : std::min(lowest, candidate.top);
       if (best.offset.empty() || candidate.top < best.top) best = std::move(candidate);
       if (best.top == bound) return best;
     }
-    orders.emplace_back(lowest, std::move(order));
   }
-  std::stable_sort(orders.begin(), orders.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  // About the same time for few blocks as for many: a try costs their number squared.
-  const int tries =
-      std::min(400, static_cast<int>(16'000'000 / (blocks.size() * blocks.size() + 1)));
-  for (std::size_t i = 0; i < 2; ++i) climb(blocks, orders[i].second, bound, tries, i, best);
+  // About the same time for few blocks as for many: a round costs their number squared.
+  int rounds = std::min(400, static_cast<int>(60'000'000 / (blocks.size() * blocks.size() + 1)));
+  for (const double share : {1.0, 1.008, 1.016, 1.03}) {
+    const auto ceiling = static_cast<std::int64_t>(share * static_cast<double>(good));
+    if (best.top <= ceiling) break;
+    Placement candidate = place_under(blocks, ceiling / kLine * kLine, rounds);
+    if (candidate.top < best.top) best = std::move(candidate);
+    if (share == 1.0) rounds /= 4;
+  }
   return best;
 }
 
@@ -186,7 +150,8 @@ Placement place_all(std::span<const Block> blocks) {
 
 Placement place(std::span<const Block> blocks) {
   // Small blocks are many and hardly matter: they fill the gaps that the large ones leave.
-  const std::int64_t small = live_bound(blocks) / 1024;
+  const std::int64_t bound = live_bound(blocks);
+  const std::int64_t small = bound / 4096;
   std::vector<Block> large;
   Order large_index;
   Order small_index;
@@ -194,15 +159,23 @@ Placement place(std::span<const Block> blocks) {
     (blocks[i].bytes > small ? large_index : small_index).push_back(i);
     if (blocks[i].bytes > small) large.push_back(blocks[i]);
   }
-  const Placement core = place_all(large);
-  Placement result{.offset = std::vector<std::int64_t>(blocks.size(), 0), .top = core.top};
+  std::stable_sort(small_index.begin(), small_index.end(),
+                   [&](std::size_t a, std::size_t b) { return area(blocks[a]) > area(blocks[b]); });
+  // Where the gaps do not take them, they lie above all large ones.
+  Placement apart = place_in_order(blocks, small_index, true);
+  const std::int64_t good = bound + bound / 105 - apart.top;
+  const Placement core = place_all(large, good);
+  Placement result{.offset = std::vector<std::int64_t>(blocks.size(), 0), .top = 0};
   Placer placer(blocks, result);
   for (std::size_t i = 0; i < large_index.size(); ++i)
     placer.put_at(large_index[i], core.offset[i]);
-  std::stable_sort(small_index.begin(), small_index.end(),
-                   [&](std::size_t a, std::size_t b) { return blocks[a].bytes > blocks[b].bytes; });
   for (std::size_t index : small_index) placer.put(index, true);
-  return result;
+  if (core.top + apart.top >= result.top) return result;
+  for (std::size_t index : small_index) apart.offset[index] += core.top;
+  for (std::size_t i = 0; i < large_index.size(); ++i)
+    apart.offset[large_index[i]] = core.offset[i];
+  apart.top += core.top;
+  return apart;
 }
 
 }  // namespace plimsoll

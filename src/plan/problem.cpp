@@ -91,10 +91,24 @@ Problem::Problem(PlanRequest request) : request_(std::move(request)) {
       choices_.push_back(out);
     }
   }
+  double known = 0;
+  double nominal = 0;
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    if (nodes_[n].idle || !graph.nodes()[n].op->cheap_to_repeat) continue;
+    known += nodes_[n].seconds;
+    nominal += nodes_[n].nominal_seconds;
+  }
+  if (known > 0 && nominal > 0) pass_slowness_ = known / nominal;
   for (std::size_t v = 0; v < roots_.size(); ++v)
     if (roots_[v].last_forward_use >= 0)
       ends_after_[static_cast<std::size_t>(roots_[v].last_forward_use)].push_back(
           static_cast<std::int32_t>(v));
+}
+
+double Problem::nominal_pass_seconds(std::int64_t bytes) const {
+  constexpr double kBytesPerSecond = 1.0e10;
+  constexpr double kCall = 4e-6;
+  return kCall + static_cast<double>(bytes) / kBytesPerSecond;
 }
 
 Fates Problem::all(Fate fate) const {

@@ -77,9 +77,16 @@ class Problem {
   // Roots that have a choice, in the order forward makes them.
   const std::vector<std::int32_t>& choices() const { return choices_; }
 
+  // Seconds of one cheap pass over so many bytes, by a fixed rule, and as far as known: what this
+  // machine's cheap kernels take, against the rule.
+  double nominal_pass_seconds(std::int64_t bytes) const;
+  double pass_seconds(std::int64_t bytes) const {
+    return nominal_pass_seconds(bytes) * pass_slowness_;
+  }
+
   // Not every value has a 16-bit form.
   bool permits(std::int32_t root, Fate fate) const {
-    return fate != Fate::half || roots_[static_cast<std::size_t>(root)].half_bytes > 0;
+    return !is_half(fate) || roots_[static_cast<std::size_t>(root)].half_bytes > 0;
   }
   // That fate for every root that has a choice and permits it, keep for the others.
   Fates all(Fate fate) const;
@@ -94,6 +101,7 @@ class Problem {
   std::vector<std::int32_t> operands_;
   std::vector<std::vector<std::int32_t>> ends_after_;
   std::vector<std::int32_t> choices_;
+  double pass_slowness_ = 1;
 };
 
 // Bytes of the 16-bit form of a tensor; 0 when it has none (see kernels/half.h).

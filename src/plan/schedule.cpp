@@ -73,7 +73,7 @@ void Scheduler::end_forward_use(std::size_t node) {
   for (std::int32_t root : problem_.ends_after(node)) {
     const auto at = static_cast<std::size_t>(root);
     const Fate fate = (*fates_)[at];
-    if (fate == Fate::half) {
+    if (is_half(fate)) {
       stored_[at] = begin_instance(root, true);
       convert(StepKind::pack, root, current_[at], stored_[at]);
     } else if (fate == Fate::spill) {
@@ -102,9 +102,10 @@ void Scheduler::make_available(std::int32_t root) {
   switch ((*fates_)[at]) {
     case Fate::keep: bug("a value that is kept is there when it is read");
     case Fate::half:
+    case Fate::half_once:
       current_[at] = begin_instance(root);
       convert(StepKind::unpack, root, stored_[at], current_[at]);
-      passing_.push_back(root);
+      if ((*fates_)[at] == Fate::half) passing_.push_back(root);
       break;
     case Fate::spill:
       current_[at] = begin_instance(root);
@@ -128,11 +129,12 @@ void Scheduler::convert(StepKind kind, std::int32_t root, std::int32_t from, std
        .first_operand = static_cast<std::int32_t>(schedule_.operands.size())});
   schedule_.operands.push_back(from);
   schedule_.operands.push_back(to);
-  // One pass over memory, read and written; the bandwidth is that of our elementwise kernels.
-  constexpr double kBytesPerSecond = 8e9;
+  // Packing looks for the largest value first, which costs a little more than reading once.
+  const Problem::Root& moved = problem_.roots()[static_cast<std::size_t>(root)];
+  const std::int64_t bytes =
+      moved.bytes + (kind == StepKind::pack ? 2 * moved.half_bytes : moved.half_bytes);
   schedule_.extra_seconds +=
-      static_cast<double>(problem_.roots()[static_cast<std::size_t>(root)].bytes) * 1.5 /
-      kBytesPerSecond;
+      price_ == Price::known ? problem_.pass_seconds(bytes) : problem_.nominal_pass_seconds(bytes);
 }
 
 void Scheduler::execute(std::int32_t index, bool again) {

@@ -52,7 +52,10 @@ Search::Search(const Problem& problem, const Means& means, Price price, Archive&
       options_{Fate::keep, Fate::redo_once, Fate::redo_each},
       scheduler_(problem, price),
       archive_(archive) {
-  if (means.half) options_.push_back(Fate::half);
+  if (means.half) {
+    options_.push_back(Fate::half);
+    options_.push_back(Fate::half_once);
+  }
   if (means.spill) options_.push_back(Fate::spill);
 }
 
@@ -136,7 +139,7 @@ bool Search::repair(Fates& fates, std::int64_t target) {
   return now.peak <= target;
 }
 
-void Search::promote(Fates& fates, std::int64_t target, int random_tries) {
+void Search::promote(Fates& fates, std::int64_t target) {
   Score now = score(fates);
   if (now.peak > target) return;
   const auto try_fate = [&](std::int32_t root, Fate option) {
@@ -154,17 +157,34 @@ void Search::promote(Fates& fates, std::int64_t target, int random_tries) {
     try_fate(root, Fate::keep);
     if (fates[static_cast<std::size_t>(root)] == Fate::redo_each) try_fate(root, Fate::redo_once);
   }
+}
+
+void Search::anneal(Fates fates, std::int64_t target, double step_seconds, int tries) {
+  // What a byte over the target costs at one step, and which losses are accepted at the beginning:
+  // in proportion, so that a large network is searched as a small one is.
+  const double over_price = 0.015 * step_seconds / static_cast<double>(target);
+  const double heat = 0.0002 * step_seconds;
+  const auto cost = [&](const Excess& excess) { return excess.seconds + over_price * excess.over; };
   const std::vector<std::int32_t>& choices = problem_.choices();
+  Excess now = excess(fates, target);
+  std::vector<std::int32_t> near = live_choices(scheduler_.peak().step);
   Fates tried_fates;
-  for (int attempt = 0; attempt < random_tries && !choices.empty(); ++attempt) {
+  for (int attempt = 0; attempt < tries && !choices.empty(); ++attempt) {
     tried_fates = fates;
-    const std::size_t flips = 1 + random_below(3);
-    for (std::size_t flip = 0; flip < flips; ++flip)
-      change(tried_fates, choices[random_below(choices.size())]);
-    const Score tried = score(tried_fates);
-    if (tried.peak > target || tried.seconds > now.seconds) continue;
+    const std::size_t flips = 1 + random_below(2);
+    for (std::size_t flip = 0; flip < flips; ++flip) {
+      const bool anywhere = near.empty() || random_below(3) > 0;
+      change(tried_fates,
+             anywhere ? choices[random_below(choices.size())] : near[random_below(near.size())]);
+    }
+    if (tried_fates == fates) continue;
+    const Excess tried = excess(tried_fates, target);
+    const double chance = static_cast<double>(1 + random_below(1 << 20)) / (1 << 20);
+    const double cooled = heat * (1 - static_cast<double>(attempt) / tries);
+    if (cost(tried) > cost(now) - cooled * std::log(chance)) continue;
     now = tried;
     std::swap(fates, tried_fates);
+    near = live_choices(scheduler_.peak().step);
   }
 }
 

@@ -40,8 +40,11 @@ class Search {
 
   // Changes fates at the steps that exceed `target` until none does; false if it got stuck.
   bool repair(Fates& fates, std::int64_t target);
-  // Keeps again what can be kept within `target`, dearest first, then tries random changes.
-  void promote(Fates& fates, std::int64_t target, int random_tries);
+  // Keeps again what can be kept within `target`, in the order forward makes it.
+  void promote(Fates& fates, std::int64_t target);
+  // Random changes that may cost time or exceed `target` for a while, less and less so. What comes
+  // of them is in the archive. `step_seconds` are those of keeping everything.
+  void anneal(Fates fates, std::int64_t target, double step_seconds, int tries);
   // Lowers the peak as far as `tries` random changes near it can.
   void sink(Fates& fates, int tries);
 

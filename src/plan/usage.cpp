@@ -101,7 +101,7 @@ FateShares shares_of(const Problem& problem, const Fates& fates) {
     const auto at = static_cast<std::size_t>(choice);
     const Problem::Root& root = problem.roots()[at];
     FateShare* share = nullptr;
-    if (fates[at] == Fate::half && root.backward_reads) share = &shares.half;
+    if (is_half(fates[at]) && root.backward_reads) share = &shares.half;
     if (fates[at] == Fate::spill && root.backward_reads) share = &shares.spilled;
     if (fates[at] == Fate::keep && root.backward_reads) share = &shares.kept;
     if (again[at]) share = &shares.recomputed;

@@ -10,7 +10,7 @@ RunPlan plan_within(Session& session, const BudgetRequest& request) {
   plan.frontier = cached_frontier(problem, request.means, request.cache);
   // Evaluation lives in the same arena; where it is the larger one, smaller plans gain nothing.
   std::int64_t others = 0;
-  session.plan(plan.frontier.points.back().fates);
+  session.plan(plan.frontier.points.back().fates, plan.frontier.points.back().offsets);
   for (std::size_t t = 1; t < session.tapes(); ++t)
     others = std::max(others, session.tape(t).arena_bytes);
   const auto total = [&](const PlanPoint& point) {
@@ -26,7 +26,7 @@ RunPlan plan_within(Session& session, const BudgetRequest& request) {
       plan.point = i;
       break;
     }
-  session.plan(plan.fates());
+  session.plan(plan.fates(), points[plan.point].offsets);
   plan.total_bytes = process_bytes(session, request.around, session.arena_bytes());
   plan.fits = plan.total_bytes <= request.bytes;
   plan.ledger = make_ledger(session, request.around, plan.fates());

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "plan/place_under.h"
 
 namespace plimsoll {
 namespace {
@@ -107,6 +108,25 @@ TEST(Place, TakesHardlyMoreThanTheBoundInTraining) {
           << layers << " layers, key " << key << ": " << static_cast<double>(placement.top) / bound;
     }
   }
+}
+
+TEST(Place, StaysBelowACeilingThatLeavesSomeRoom) {
+  for (int layers : {20, 50, 120}) {
+    for (std::uint64_t key = 0; key < 8; ++key) {
+      const std::vector<Block> blocks = training_blocks(key, layers);
+      const std::int64_t bound = live_bound(blocks);
+      const std::int64_t ceiling = (bound + bound / 50) / kLine * kLine;
+      const Placement placement = place_under(blocks, ceiling, 50);
+      expect_apart(blocks, placement);
+      EXPECT_LE(placement.top, ceiling) << layers << " layers, key " << key;
+    }
+  }
+}
+
+TEST(Place, GrowsAboveACeilingThatIsTooLow) {
+  const std::vector<Block> blocks = random_blocks(5, 80, 30);
+  const Placement placement = place_under(blocks, live_bound(blocks) / 2 / kLine * kLine, 5);
+  expect_apart(blocks, placement);
 }
 
 TEST(Place, TheSameBlocksGetTheSamePlaces) {

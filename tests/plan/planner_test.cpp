@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "ops/table.h"
 #include "plan/plan.h"
+#include "plan/schedule.h"
 #include "train/budget.h"
 #include "train/trainer.h"
 #include "zoo/zoo.h"
@@ -22,6 +23,16 @@ Trainer make_trainer(std::string_view name, std::int64_t batch, std::int64_t acc
                   .evaluate_batches = {batch},
                   .loss = {},
                   .optimizer = {}});
+}
+
+void expect_hardly_any_gaps(const Problem& problem, const Frontier& frontier) {
+  Scheduler scheduler(problem);
+  for (const PlanPoint& point : frontier.points) {
+    ASSERT_TRUE(scheduler.run(point.fates));
+    const auto bound = static_cast<double>(scheduler.peak().bytes);
+    EXPECT_LE(static_cast<double>(point.bytes), 1.01 * bound)
+        << point.bytes << " bytes for " << scheduler.peak().bytes;
+  }
 }
 
 class Planner : public testing::TestWithParam<const char*> {
@@ -87,11 +98,42 @@ TEST_P(Planner, PricesDoNotMoveTheFloor) {
 }
 
 TEST_P(Planner, WritesPlansThatReadBackAsTheyWere) {
-  for (const Fate fate : {Fate::keep, Fate::redo_once, Fate::half, Fate::spill}) {
+  for (const Fate fate : {Fate::keep, Fate::redo_once, Fate::half, Fate::spill, Fate::half_once}) {
     const Tape tape = make_tape(problem_, problem_.all(fate));
     const std::string text = plan_text(tape, problem_.graph());
     EXPECT_EQ(parse_plan(text, problem_.graph(), "plan"), tape);
   }
+}
+
+TEST_P(Planner, LeavesHardlyAnyGapsBetweenTensors) {
+  for (const Means means : {Means{}, Means{.half = true}})
+    expect_hardly_any_gaps(problem_, find_frontier(problem_, means));
+}
+
+TEST_P(Planner, PutsThingsWhereTheFrontierSays) {
+  for (const PlanPoint& point : find_frontier(problem_, {.half = true}).points)
+    EXPECT_EQ(make_tape(problem_, point.fates, point.offsets), make_tape(problem_, point.fates));
+}
+
+TEST_P(Planner, UnpacksOnceWhatItThenKeeps) {
+  const auto count = [&](Fate fate, StepKind kind) {
+    const Tape tape = make_tape(problem_, problem_.all(fate));
+    return std::count_if(tape.instructions.begin(), tape.instructions.end(),
+                         [&](const Instruction& step) { return step.kind == kind; });
+  };
+  EXPECT_EQ(count(Fate::half, StepKind::pack), count(Fate::half_once, StepKind::pack));
+  EXPECT_LE(count(Fate::half_once, StepKind::unpack), count(Fate::half_once, StepKind::pack));
+  EXPECT_LT(count(Fate::half_once, StepKind::unpack), count(Fate::half, StepKind::unpack));
+}
+
+TEST_P(Planner, PricesConversionsByWhatCheapKernelsTake) {
+  std::vector<NodeWork> work(problem_.request().work.begin(), problem_.request().work.end());
+  for (NodeWork& node : work) node.seconds = 3 * node.nominal_seconds;
+  PlanRequest request = problem_.request();
+  request.work = work;
+  const Problem slow(request);
+  EXPECT_NEAR(slow.pass_seconds(1 << 20), 3 * problem_.nominal_pass_seconds(1 << 20), 1e-9);
+  EXPECT_EQ(slow.nominal_pass_seconds(1 << 20), problem_.nominal_pass_seconds(1 << 20));
 }
 
 TEST_P(Planner, SpillsOnlyWhatItReadsBackWhole) {

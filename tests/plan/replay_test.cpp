@@ -21,7 +21,8 @@ class Checker : public testing::Test {
   // A tape with recomputation, 16-bit forms and transfers in it.
   Tape mixed() {
     Fates fates = problem_.all(Fate::keep);
-    const Fate turns[] = {Fate::redo_once, Fate::half, Fate::keep, Fate::redo_each, Fate::spill};
+    const Fate turns[] = {Fate::redo_once, Fate::half,  Fate::keep,
+                          Fate::redo_each, Fate::spill, Fate::half_once};
     std::size_t turn = 0;
     for (std::int32_t root : problem_.choices()) {
       const Fate fate = turns[turn++ % std::size(turns)];
@@ -62,7 +63,8 @@ class Checker : public testing::Test {
 TEST_F(Checker, PassesPlansOfEveryKind) {
   EXPECT_EQ(fault(good_), std::nullopt);
   EXPECT_FALSE(good_.transfers.empty());
-  for (const Fate fate : {Fate::keep, Fate::redo_once, Fate::redo_each, Fate::half, Fate::spill}) {
+  for (const Fate fate :
+       {Fate::keep, Fate::redo_once, Fate::redo_each, Fate::half, Fate::spill, Fate::half_once}) {
     Scheduler scheduler(problem_);
     if (!scheduler.run(problem_.all(fate))) continue;
     EXPECT_EQ(fault(make_tape(problem_, problem_.all(fate))), std::nullopt);
