@@ -94,12 +94,17 @@ Frontier find_frontier(const Problem& problem, const Means& means) {
   for (const Problem::Node& node : problem.nodes()) step_seconds += node.seconds;
   const int tries = std::min(2500, static_cast<int>(2'000'000 / (problem.nodes().size() + 1)));
   for (auto target = targets.rbegin(); target != targets.rend(); ++target) {
-    const Archive::Entry* start = archive.best_within(*target);
-    if (start == nullptr) continue;
-    fates = start->fates;
+    // The archive keeps one plan for a range of sizes, so the only one below a target may go.
+    const auto take_best = [&] {
+      const Archive::Entry* best = archive.best_within(*target);
+      if (best != nullptr) fates = best->fates;
+      return best != nullptr;
+    };
+    if (!take_best()) continue;
     search.promote(fates, *target);
-    search.anneal(archive.best_within(*target)->fates, *target, step_seconds, tries);
-    fates = archive.best_within(*target)->fates;
+    take_best();
+    search.anneal(fates, *target, step_seconds, tries);
+    take_best();
     search.promote(fates, *target);
   }
 
