@@ -61,8 +61,12 @@ RecordSample RecordParser::parse(std::span<const std::byte> record, const std::s
   return sample;
 }
 
+const Feature* RecordParser::find(const std::string& key) const {
+  return key.empty() ? nullptr : example_.find(key);
+}
+
 std::span<const std::byte> RecordParser::image_of(const std::string& where) const {
-  const Feature* image = example_.find(keys_.image);
+  const Feature* image = find(keys_.image);
   const auto bytes = image == nullptr ? std::nullopt : image->first_bytes();
   if (!bytes)
     throw DataError({.where = where,
@@ -75,7 +79,7 @@ std::span<const std::byte> RecordParser::image_of(const std::string& where) cons
 }
 
 std::int32_t RecordParser::label_of(const std::string& where) {
-  const Feature* feature = example_.find(keys_.label);
+  const Feature* feature = find(keys_.label);
   const auto number = feature == nullptr ? std::nullopt : feature->first_int();
   const auto bytes = feature == nullptr ? std::nullopt : feature->first_bytes();
   if (!number && !bytes)
@@ -88,7 +92,7 @@ std::int32_t RecordParser::label_of(const std::string& where) {
   std::string_view name;
   if (!number) {
     name = as_text(*bytes);
-  } else if (const Feature* beside = example_.find(keys_.name)) {
+  } else if (const Feature* beside = find(keys_.name)) {
     if (const auto text = beside->first_bytes()) name = as_text(*text);
   }
   const auto label = number ? labels_->find(*number, name) : labels_->find(name);

@@ -54,6 +54,9 @@ class RecordParser {
   };
 
   void choose_keys();
+  // What a settled key leads to. An empty one is no key, though a record may have a feature of that
+  // name.
+  const Feature* find(const std::string& key) const;
   std::span<const std::byte> image_of(const std::string& where) const;
   std::int32_t label_of(const std::string& where);
   void read_boxes(const std::string& where);

@@ -160,6 +160,13 @@ TEST(Records, WithoutAnImageDoNotSettleWhatTheOthersAreReadBy) {
   EXPECT_EQ(source->defects().size(), 3U);
 }
 
+TEST(Records, WithAFeatureWithoutANameAreNotReadByIt) {
+  const TemporaryFolder folder;
+  folder.put("x.tfrecord", framed(ExampleText().bytes("image", {"a"}).ints("", {1}).text()) +
+                               framed(ExampleText().bytes("", {"a"}).ints("label", {1}).text()));
+  EXPECT_COMPLAINT(open_source(folder.path()), DataError, "no image/class/label and no label");
+}
+
 TEST(Records, ThatMixNamesAndNumbersAreDefects) {
   const auto record = [](bool with_numbers) {
     ExampleText example;
