@@ -1,9 +1,10 @@
 """Times training steps of one network in one framework, in a process of its own.
 
-python worker.py torch|torch_channels_last|tf_graph|tf_xla NETWORK BATCH IMAGE THREADS STEPS
+python worker.py torch|torch_channels_last|torch_checkpoint|tf_graph|tf_xla NETWORK BATCH IMAGE THREADS STEPS
 
 Prints one JSON object: seconds per step (the first, which compiles and allocates, left out), peak
-resident bytes and the parameter count.
+resident bytes and the parameter count. torch_checkpoint recomputes by torch.utils.checkpoint, in about
+as many segments as the square root of the network's blocks.
 """
 
 import json
@@ -23,8 +24,9 @@ def time_steps(step, steps):
     return times
 
 
-def run_torch(network, batch, image, threads, steps, channels_last):
+def run_torch(network, batch, image, threads, steps, channels_last, checkpointed):
     import torch
+    from torch.utils.checkpoint import checkpoint_sequential
 
     from networks_torch import NETWORKS
 
@@ -37,9 +39,14 @@ def run_torch(network, batch, image, threads, steps, channels_last):
     labels = torch.arange(batch) % 1000
     loss_of = torch.nn.CrossEntropyLoss()
 
+    def forward():
+        if checkpointed:
+            return checkpoint_sequential(model, round(len(model) ** 0.5), images, use_reentrant=False)
+        return model(images)
+
     def step():
         optimizer.zero_grad(set_to_none=True)
-        loss = loss_of(model(images), labels)
+        loss = loss_of(forward(), labels)
         loss.backward()
         optimizer.step()
         return float(loss)
@@ -79,7 +86,9 @@ def run_tensorflow(network, batch, image, threads, steps, xla):
 def main(kind, network, batch, image, threads, steps):
     sizes = (network, int(batch), int(image), int(threads), int(steps))
     if kind.startswith("torch"):
-        times, parameters, version = run_torch(*sizes, channels_last=kind == "torch_channels_last")
+        times, parameters, version = run_torch(
+            *sizes, channels_last=kind != "torch", checkpointed=kind == "torch_checkpoint"
+        )
     else:
         times, parameters, version = run_tensorflow(*sizes, xla=kind == "tf_xla")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

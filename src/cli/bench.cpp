@@ -55,8 +55,8 @@ struct LayerTime {
 
 // Multiplications and additions of convolutions and dense layers: what the peak is about.
 bool is_arithmetic(const Node& node) {
-  return node.op->name.starts_with("conv2d") || node.op->name.starts_with("depthwise") ||
-         node.op->name.starts_with("dense");
+  return node.op->name.starts_with("conv2d") ||
+         node.op->name.find("depthwise") != std::string::npos || node.op->name.starts_with("dense");
 }
 
 double step_flops(const Session& session) {
@@ -130,19 +130,17 @@ int run(const Settings& settings) {
                       .expected = "expected at least 1"});
   const int threads = settings.common.apply_threads();
   const nn::Input input = settings.model.input();
-  Trainer trainer(op_table(), settings.model.factory(),
-                  {.input = input,
-                   .train_batches = {input.batch},
-                   .evaluate_batches = {},
-                   .loss = {},
-                   .optimizer = settings.optimizer});
-  std::optional<PlannedRun> planned;
-  if (!settings.memory.memory.empty()) {
-    Variant variant{std::move(trainer), {.input_bytes = 0, .threads = threads}};
-    planned = plan_run(variant, settings.memory, find_budget(settings.memory), input.batch);
-    trainer = std::move(variant.trainer);
-    if (!planned->plan.fits) throw refusal(trainer, *planned, {});
-  }
+  Variant variant{Trainer(op_table(), settings.model.factory(),
+                          {.input = input,
+                           .train_batches = {input.batch},
+                           .evaluate_batches = {},
+                           .loss = {},
+                           .optimizer = settings.optimizer}),
+                  {.input_bytes = 0, .threads = threads}};
+  const PlannedRun planned =
+      plan_run(variant, settings.memory, find_budget(settings.memory), input.batch);
+  Trainer& trainer = variant.trainer;
+  if (!planned.plan.fits) throw refusal(trainer, planned, {});
   trainer.open(settings.memory.spill);
   const double peak = kernels::measure_fma_peak_gflops();
   std::vector<double> seconds;
@@ -182,14 +180,12 @@ int run(const Settings& settings) {
                               {"peak_gflops", peak},
                               {"peak_share", gflops / peak},
                               {"peak_memory_bytes", memory},
+                              {"predicted_bytes", planned.plan.total_bytes},
+                              {"floor_bytes", planned.plan.floor_bytes},
+                              {"unlimited_bytes", planned.plan.unlimited_bytes},
+                              {"predicted_slowdown_percent", planned.plan.slowdown_percent},
                               {"weights_checksum", checksum(trainer.session())},
                               {"layers", nlohmann::ordered_json::array()}};
-  if (planned) {
-    json["predicted_bytes"] = planned->plan.total_bytes;
-    json["floor_bytes"] = planned->plan.floor_bytes;
-    json["unlimited_bytes"] = planned->plan.unlimited_bytes;
-    json["predicted_slowdown_percent"] = planned->plan.slowdown_percent;
-  }
   for (const LayerTime& time : times)
     json["layers"].push_back({{"name", time.layer},
                               {"forward_seconds", time.forward},

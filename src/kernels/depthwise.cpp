@@ -2,6 +2,7 @@
 
 #include "kernels/depthwise_three.h"
 #include "kernels/gather.h"
+#include "kernels/simd/stream8.h"
 
 namespace plimsoll::kernels {
 namespace {
@@ -12,10 +13,9 @@ Window window_of(const Attrs& attrs, const Shape& x, const Shape& w, const Shape
   return read_window(attrs, x, y, w[2], w[3]);
 }
 
-// Row oh of a plane: sums of products over the real taps. `tap(kh, kw)` is a weight, `put(cell,
-// sum)` takes the results.
-template <bool kRelu, class Tap, class Put>
-void slide_any(const Window& window, const float* x, std::int64_t oh, Tap tap, Put put) {
+// Row oh of a plane: sums of products over the real taps.
+template <class Read, class Tap, class Put>
+void slide_any(const Window& window, const float* x, std::int64_t oh, Read read, Tap tap, Put put) {
   const Slide &h = window.h, &w = window.w;
   const Range rows = h.taps(oh);
   for (std::int64_t ow = 0; ow < w.out; ++ow) {
@@ -23,39 +23,45 @@ void slide_any(const Window& window, const float* x, std::int64_t oh, Tap tap, P
     __m256 sum = _mm256_setzero_ps();
     for (std::int64_t kh = rows.first; kh < rows.last; ++kh)
       for (std::int64_t kw = columns.first; kw < columns.last; ++kw)
-        sum = _mm256_fmadd_ps(load_input<kRelu>(x, h.at(oh, kh) * w.in + w.at(ow, kw)), tap(kh, kw),
-                              sum);
+        sum = _mm256_fmadd_ps(read(x, h.at(oh, kh) * w.in + w.at(ow, kw)), tap(kh, kw), sum);
     put(oh * w.out + ow, sum);
   }
 }
 
-template <bool kRelu, class Tap, class Put>
-void slide_plane(const Window& window, const float* x, Tap tap, Put put) {
+template <class Read, class Tap, class Put>
+void slide_plane(const Window& window, const float* x, Read read, Tap tap, Put put) {
   if (window.h.kernel == 3 && window.w.kernel == 3) {
     for_each_stretch(window, {0, window.h.out}, [&]<class Size>(Size, const Stretch& stretch) {
-      slide_stretch<kRelu, Size>(x, stretch, tap, put);
+      slide_stretch<Size>(x, stretch, read, tap, put);
     });
     return;
   }
-  for (std::int64_t oh = 0; oh < window.h.out; ++oh) slide_any<kRelu>(window, x, oh, tap, put);
+  for (std::int64_t oh = 0; oh < window.h.out; ++oh) slide_any(window, x, oh, read, tap, put);
 }
 
-template <bool kRelu>
+// `reader(block)` reads the cells of a block of channels.
+template <class Reader>
 void forward_planes(const Window& window, const TensorView& x, const TensorView& w,
-                    const TensorView& y) {
+                    const TensorView& y, Reader reader) {
   const Shape& shape = x.spec.shape;
-#pragma omp parallel for collapse(2)
-  for (std::int64_t n = 0; n < shape[0]; ++n)
-    for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
-      const float* weights = w.as<float>() + block * window.h.kernel * window.w.kernel * kLanes;
-      float* to = plane<float>(y, n, block);
-      slide_plane<kRelu>(
-          window, plane<float>(x, n, block),
-          [weights, columns = window.w.kernel](std::int64_t kh, std::int64_t kw) {
-            return load_cell(weights, kh * columns + kw);
-          },
-          [to](std::int64_t cell, __m256 sum) { store_cell(to, cell, sum); });
+  with_stream(outgrows_caches(y.spec), [&]<bool streamed>() {
+#pragma omp parallel
+    {
+#pragma omp for collapse(2) nowait
+      for (std::int64_t n = 0; n < shape[0]; ++n)
+        for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
+          const float* weights = w.as<float>() + block * window.h.kernel * window.w.kernel * kLanes;
+          float* to = plane<float>(y, n, block);
+          slide_plane(
+              window, plane<float>(x, n, block), reader(block),
+              [weights, columns = window.w.kernel](std::int64_t kh, std::int64_t kw) {
+                return load_cell(weights, kh * columns + kw);
+              },
+              [to](std::int64_t cell, __m256 sum) { put8<streamed>(to + cell * kLanes, sum); });
+        }
+      if (streamed) end_stream();
     }
+  });
 }
 
 // What a stride-1 window over x looks like from the other side: dx is dy slid over by the flipped
@@ -124,9 +130,9 @@ void grad_input_plane(const Window& window, const float* dy, const float* weight
     };
     const Window back = {flipped(h), flipped(w)};
     if (x == nullptr)
-      slide_plane<false>(back, dy, turned, put);
+      slide_plane(back, dy, AsStored{}, turned, put);
     else
-      slide_plane<false>(back, dy, turned, [dx, x](std::int64_t cell, __m256 sum) {
+      slide_plane(back, dy, AsStored{}, turned, [dx, x](std::int64_t cell, __m256 sum) {
         const __m256 positive = _mm256_cmp_ps(load_cell(x, cell), _mm256_setzero_ps(), _CMP_GT_OQ);
         store_cell(dx, cell, _mm256_and_ps(sum, positive));
       });
@@ -162,9 +168,9 @@ struct TapSum {
 std::int64_t rows_in_a_run(const Slide& w) { return 3 + 192 / w.out / 3 * 3; }
 
 // One tap over the rows [first, last) of a plane.
-template <bool kRelu>
-__m256 tap_over_rows(const Window& window, const float* x, const float* dy, std::int64_t kh,
-                     std::int64_t kw, Range rows) {
+template <class Read>
+__m256 tap_over_rows(const Window& window, const float* x, const float* dy, Read read,
+                     std::int64_t kh, std::int64_t kw, Range rows) {
   const Slide &h = window.h, &w = window.w;
   const Range columns = w.outputs(kw);
   __m256 sum[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
@@ -173,15 +179,14 @@ __m256 tap_over_rows(const Window& window, const float* x, const float* dy, std:
     const float* from = x + h.at(oh, kh) * w.in * kLanes;
     const float* grad = dy + oh * w.out * kLanes;
     for (std::int64_t ow = columns.first; ow < columns.last; ++ow)
-      sum[ow % 2] =
-          _mm256_fmadd_ps(load_input<kRelu>(from, w.at(ow, kw)), load_cell(grad, ow), sum[ow % 2]);
+      sum[ow % 2] = _mm256_fmadd_ps(read(from, w.at(ow, kw)), load_cell(grad, ow), sum[ow % 2]);
   }
   return _mm256_add_ps(sum[0], sum[1]);
 }
 
-template <bool kRelu>
+template <class Read>
 void grad_kernel_any(const Window& window, const TensorView& x, const TensorView& dy,
-                     std::int64_t block, float* dw) {
+                     std::int64_t block, Read read, float* dw) {
   const Slide &h = window.h, &w = window.w;
   const std::int64_t run = rows_in_a_run(w);
   for (std::int64_t kh = 0; kh < h.kernel; ++kh)
@@ -189,17 +194,16 @@ void grad_kernel_any(const Window& window, const TensorView& x, const TensorView
       TapSum total;
       for (std::int64_t n = 0; n < dy.spec.shape[0]; ++n)
         for (std::int64_t oh = 0; oh < h.out; oh += run)
-          total.add(tap_over_rows<kRelu>(window, plane<float>(x, n, block),
-                                         plane<float>(dy, n, block), kh, kw,
-                                         {oh, std::min(oh + run, h.out)}));
+          total.add(tap_over_rows(window, plane<float>(x, n, block), plane<float>(dy, n, block),
+                                  read, kh, kw, {oh, std::min(oh + run, h.out)}));
       store_cell(dw, kh * w.kernel + kw, total.rounded());
     }
 }
 
 // All nine taps at once, so that x and dy are read once.
-template <bool kRelu>
+template <class Read>
 void grad_kernel_three(const Window& window, const TensorView& x, const TensorView& dy,
-                       std::int64_t block, float* dw) {
+                       std::int64_t block, Read read, float* dw) {
   const Slide &h = window.h, &w = window.w;
   const std::int64_t run = rows_in_a_run(w);
   TapSum total[9];
@@ -210,12 +214,29 @@ void grad_kernel_three(const Window& window, const TensorView& x, const TensorVi
       __m256 sum[9] = {};
       for_each_stretch(window, {start, std::min(start + run, h.out)},
                        [&]<class Size>(Size, const Stretch& stretch) {
-                         add_stretch<kRelu, Size>(from, grad, stretch, sum);
+                         add_stretch<Size>(from, grad, stretch, read, sum);
                        });
       for (int t = 0; t < 9; ++t) total[t].add(sum[t]);
     }
   }
   for (int t = 0; t < 9; ++t) store_cell(dw, t, total[t].rounded());
+}
+
+template <class Reader>
+void grad_kernel_blocks(const Attrs& attrs, const TensorView& x, const TensorView& dy,
+                        const TensorView& dw, Reader reader) {
+  const Shape& shape = x.spec.shape;
+  const Window window = window_of(attrs, shape, dw.spec.shape, dy.spec.shape);
+  const std::int64_t taps = window.h.kernel * window.w.kernel;
+  const bool three = window.h.kernel == 3 && window.w.kernel == 3;
+#pragma omp parallel for
+  for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
+    float* to = dw.as<float>() + block * taps * kLanes;
+    if (three)
+      grad_kernel_three(window, x, dy, block, reader(block), to);
+    else
+      grad_kernel_any(window, x, dy, block, reader(block), to);
+  }
 }
 
 }  // namespace
@@ -224,9 +245,21 @@ void depthwise(const Attrs& attrs, const Args& args) noexcept {
   const TensorView &x = args.in[0], &w = args.in[1], &y = args.out[0];
   const Window window = window_of(attrs, x.spec.shape, w.spec.shape, y.spec.shape);
   if (rectifies(attrs))
-    forward_planes<true>(window, x, w, y);
+    forward_planes(window, x, w, y, [](std::int64_t) { return Rectified{}; });
   else
-    forward_planes<false>(window, x, w, y);
+    forward_planes(window, x, w, y, [](std::int64_t) { return AsStored{}; });
+}
+
+void bn_depthwise(const Attrs& attrs, const Args& args) noexcept {
+  const TensorView &x = args.in[0], &w = args.in[1], &y = args.out[0];
+  const Window window = window_of(attrs, x.spec.shape, w.spec.shape, y.spec.shape);
+  const BnParameters parameters = parameters_of(attrs, args, 2);
+  with_clamp(clamp_of(attrs), [&]<Clamp clamp>() {
+    forward_planes(window, x, w, y, [&](std::int64_t block) {
+      const BnChannels c = parameters.block(block);
+      return Normalised<clamp>{c.scale, c.shift};
+    });
+  });
 }
 
 void depthwise_grad_input(const Attrs& attrs, const Args& args) noexcept {
@@ -244,16 +277,22 @@ void depthwise_grad_input(const Attrs& attrs, const Args& args) noexcept {
 }
 
 void depthwise_grad_kernel(const Attrs& attrs, const Args& args) noexcept {
-  const TensorView &x = args.in[0], &dy = args.in[1], &dw = args.out[0];
-  const Shape& shape = x.spec.shape;
-  const Window window = window_of(attrs, shape, dw.spec.shape, dy.spec.shape);
-  const std::int64_t taps = window.h.kernel * window.w.kernel;
-  const bool three = window.h.kernel == 3 && window.w.kernel == 3;
-  const auto pass = rectifies(attrs) ? (three ? grad_kernel_three<true> : grad_kernel_any<true>)
-                                     : (three ? grad_kernel_three<false> : grad_kernel_any<false>);
-#pragma omp parallel for
-  for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block)
-    pass(window, x, dy, block, dw.as<float>() + block * taps * kLanes);
+  if (rectifies(attrs))
+    grad_kernel_blocks(attrs, args.in[0], args.in[1], args.out[0],
+                       [](std::int64_t) { return Rectified{}; });
+  else
+    grad_kernel_blocks(attrs, args.in[0], args.in[1], args.out[0],
+                       [](std::int64_t) { return AsStored{}; });
+}
+
+void bn_depthwise_grad_kernel(const Attrs& attrs, const Args& args) noexcept {
+  const BnParameters parameters = parameters_of(attrs, args, 2);
+  with_clamp(clamp_of(attrs), [&]<Clamp clamp>() {
+    grad_kernel_blocks(attrs, args.in[0], args.in[1], args.out[0], [&](std::int64_t block) {
+      const BnChannels c = parameters.block(block);
+      return Normalised<clamp>{c.scale, c.shift};
+    });
+  });
 }
 
 }  // namespace plimsoll::kernels

@@ -12,4 +12,10 @@ void depthwise(const Attrs& attrs, const Args& args) noexcept;
 void depthwise_grad_input(const Attrs& attrs, const Args& args) noexcept;
 void depthwise_grad_kernel(const Attrs& attrs, const Args& args) noexcept;
 
+// The ops bn_depthwise_conv2d(x, w, mean, variance, [gamma], [beta]) and
+// bn_depthwise_conv2d_grad_kernel(x, dy, mean, variance, [gamma], [beta]): x is normalised as it is
+// loaded, to the bits that bn_apply would have stored.
+void bn_depthwise(const Attrs& attrs, const Args& args) noexcept;
+void bn_depthwise_grad_kernel(const Attrs& attrs, const Args& args) noexcept;
+
 }  // namespace plimsoll::kernels

@@ -2,21 +2,35 @@
 #pragma once
 
 #include "kernels/plane.h"
+#include "kernels/simd/bn_channels.h"
 #include "kernels/stretch.h"
 
 namespace plimsoll::kernels {
 
-template <bool kRelu>
-__m256 load_input(const float* x, std::int64_t cell) {
-  const __m256 value = load_cell(x, cell);
-  return kRelu ? _mm256_max_ps(value, _mm256_setzero_ps()) : value;
-}
+// How cells of the input are read; for one block of channels.
+struct AsStored {
+  __m256 operator()(const float* x, std::int64_t cell) const { return load_cell(x, cell); }
+};
 
-// Sums of products over one stretch. `tap(kh, kw)` is a weight, `put(cell, sum)` takes the results.
-// Everything is by value: a store of a vector may alias whatever is reached through a reference,
-// which would then be loaded again for every cell.
-template <bool kRelu, class Size, class Tap, class Put>
-void slide_stretch(const float* x, Stretch s, Tap tap, Put put) {
+struct Rectified {
+  __m256 operator()(const float* x, std::int64_t cell) const {
+    return _mm256_max_ps(load_cell(x, cell), _mm256_setzero_ps());
+  }
+};
+
+template <Clamp clamp>
+struct Normalised {
+  __m256 scale, shift;
+  __m256 operator()(const float* x, std::int64_t cell) const {
+    return clamped<clamp>(fma8(load_cell(x, cell), scale, shift));
+  }
+};
+
+// Sums of products over one stretch. `read(x, cell)` is a cell of the input, `tap(kh, kw)` a
+// weight, `put(cell, sum)` takes the results. Everything is by value: a store of a vector may alias
+// whatever is reached through a reference, which would then be loaded again for every cell.
+template <class Size, class Read, class Tap, class Put>
+void slide_stretch(const float* x, Stretch s, Read read, Tap tap, Put put) {
   constexpr int kTile = Size::tile, kRows = Size::rows, kColumns = Size::columns;
   __m256 weight[kRows + 1][kColumns + 1];
 #pragma GCC unroll 8
@@ -32,7 +46,7 @@ void slide_stretch(const float* x, Stretch s, Tap tap, Put put) {
     for (int r = 0; r < kRows + kTile - 1; ++r)
 #pragma GCC unroll 8
       for (int c = 0; c < kColumns; ++c) {
-        const __m256 value = load_input<kRelu>(corner, r * s.next_row + c * s.next_column);
+        const __m256 value = read(corner, r * s.next_row + c * s.next_column);
 #pragma GCC unroll 8
         for (int t = 0; t < kTile; ++t)
           if (t <= r && r < t + kRows) sum[t] = _mm256_fmadd_ps(value, weight[r - t][c], sum[t]);
@@ -43,8 +57,8 @@ void slide_stretch(const float* x, Stretch s, Tap tap, Put put) {
 }
 
 // Adds the products of one stretch to the nine taps' sums.
-template <bool kRelu, class Size>
-void add_stretch(const float* x, const float* dy, Stretch s, __m256* sum) {
+template <class Size, class Read>
+void add_stretch(const float* x, const float* dy, Stretch s, Read read, __m256* sum) {
   constexpr int kTile = Size::tile, kRows = Size::rows, kColumns = Size::columns;
   __m256 local[kRows + 1][kColumns + 1];
   __m256* first = sum + s.first_row * 3 + s.first_column;
@@ -61,7 +75,7 @@ void add_stretch(const float* x, const float* dy, Stretch s, __m256* sum) {
     for (int r = 0; r < kRows + kTile - 1; ++r)
 #pragma GCC unroll 8
       for (int c = 0; c < kColumns; ++c) {
-        const __m256 value = load_input<kRelu>(corner, r * s.next_row + c * s.next_column);
+        const __m256 value = read(corner, r * s.next_row + c * s.next_column);
 #pragma GCC unroll 8
         for (int t = 0; t < kTile; ++t)
           if (t <= r && r < t + kRows)

@@ -1,36 +1,17 @@
 // z = activation(gamma * (y - mean) / sqrt(variance + epsilon) + beta + residual), and its
 // gradient.
-#include <cmath>
-
 #include "kernels/batch_norm.h"
-#include "ops/rules.h"
+#include "ops/normalisation.h"
 
 namespace plimsoll::ops {
 namespace {
 
 std::vector<AttrSchema> schema() {
-  return {{"epsilon", 1e-3, "added to the variance"},
-          {"training", std::int64_t{1},
-           "1: mean and variance are those of y, gradient flows through them"},
-          {"scale", std::int64_t{1}, "1: gamma is given"},
-          {"center", std::int64_t{1}, "1: beta is given"},
-          {"residual", std::int64_t{0}, "1: a tensor is added before the activation"},
-          {"activation", std::string("none"), "none, relu or relu6"}};
-}
-
-// Operands behind the first `terms` gradients and y.
-std::size_t parameter_count(const Attrs& attrs) {
-  return 2 + static_cast<std::size_t>(attrs.flag("scale")) +
-         static_cast<std::size_t>(attrs.flag("center"));
-}
-
-void check_parameters(const Attrs& attrs, std::span<const Spec> in, std::size_t first,
-                      std::int64_t channels) {
-  const std::string& activation = attrs.word("activation");
-  if (activation != "none" && activation != "relu" && activation != "relu6")
-    refuse("activation is '" + activation + "'", "none, relu or relu6 is needed");
-  for (std::size_t i = 0; i < parameter_count(attrs); ++i)
-    check_vector(in[first + i], channels, "a parameter");
+  std::vector<AttrSchema> attrs = normalisation_schema();
+  attrs.push_back({"training", std::int64_t{1},
+                   "1: mean and variance are those of y, gradient flows through them"});
+  attrs.push_back({"residual", std::int64_t{0}, "1: a tensor is added before the activation"});
+  return attrs;
 }
 
 Specs infer_apply(const Attrs& attrs, std::span<const Spec> in) {
@@ -64,29 +45,9 @@ Specs infer_grad(const Attrs& attrs, std::span<const Spec> in) {
 }
 
 template <class T>
-T clamped(const std::string& activation, T v) {
-  if (activation == "none") return v;
-  if (activation == "relu6" && v > 6) return T(6);
-  return v > 0 ? v : T(0);
-}
-
-template <class T>
 bool passes(const std::string& activation, T v) {
   return activation == "none" || (v > 0 && (activation != "relu6" || v < 6));
 }
-
-// Parameters of channel c, from the operands that start at `first`.
-template <class T>
-struct Channel {
-  T mean, inverse, gamma, beta;
-  Channel(const Attrs& attrs, const Args& args, std::size_t first, std::int64_t c) {
-    mean = args.in[first].at<T>(c);
-    inverse = 1 / std::sqrt(args.in[first + 1].at<T>(c) + static_cast<T>(attrs.real("epsilon")));
-    std::size_t next = first + 2;
-    gamma = attrs.flag("scale") ? args.in[next++].at<T>(c) : T(1);
-    beta = attrs.flag("center") ? args.in[next].at<T>(c) : T(0);
-  }
-};
 
 template <class Body>
 void over_pixels(const Shape& s, Body body) {

@@ -2,12 +2,10 @@
 #include "kernels/depthwise.h"
 
 #include "kernels/clear.h"
-#include "ops/window.h"
+#include "ops/depthwise.h"
 
 namespace plimsoll::ops {
 namespace {
-
-using kernels::Window;
 
 void check_activation(const Attrs& attrs) {
   const std::string& kind = attrs.word("input_activation");
@@ -17,22 +15,11 @@ void check_activation(const Attrs& attrs) {
 
 bool rectifies(const Attrs& attrs) { return attrs.word("input_activation") == "relu"; }
 
-Spec kernel_spec(const Spec& x, Extent kernel) {
-  return {.dtype = x.dtype,
-          .shape = {x.shape[1], 1, kernel.h, kernel.w},
-          .layout = Layout::depth_kernel};
-}
-
-void check_kernel(const Spec& x, const Spec& w) {
-  if (w.shape.rank() != 4) refuse("weights are " + to_string(w), "a tensor [C,1,H,W] is needed");
-  check_same(w, kernel_spec(x, {w.shape[2], w.shape[3]}), "the weight tensor");
-}
-
 Specs infer_forward(const Attrs& attrs, std::span<const Spec> in) {
   check_count(in, 2, 2);
   const Spec &x = in[0], &w = in[1];
   check_real_image(x, "input");
-  check_kernel(x, w);
+  check_depth_kernel(x, w);
   check_activation(attrs);
   const Extent out = count_windows(attrs, {x.shape[2], x.shape[3]}, {w.shape[2], w.shape[3]});
   return {blocked(x.shape[0], x.shape[1], out.h, out.w, x.dtype)};
@@ -44,7 +31,7 @@ Specs infer_grad_input(const Attrs& attrs, std::span<const Spec> in) {
   check_count(in, count, count);
   const Spec &dy = in[0], &w = in[1];
   check_real_image(dy, "the output gradient");
-  check_kernel(dy, w);
+  check_depth_kernel(dy, w);
   const Extent size = extent_of(attrs, "input");
   check_windows(attrs, dy, size, {w.shape[2], w.shape[3]});
   const Spec dx = blocked(dy.shape[0], dy.shape[1], size.h, size.w, dy.dtype);
@@ -62,23 +49,7 @@ Specs infer_grad_kernel(const Attrs& attrs, std::span<const Spec> in) {
   check_windows(attrs, dy, {x.shape[2], x.shape[3]}, kernel);
   check_same(dy, blocked(x.shape[0], x.shape[1], dy.shape[2], dy.shape[3], x.dtype),
              "the output gradient");
-  return {kernel_spec(x, kernel)};
-}
-
-// body(n, c, oh, ow, kh, kw, ih, iw) for every product.
-template <class Body>
-void for_each_product(const Attrs& attrs, const Shape& x, const Shape& w, const Shape& y,
-                      Body body) {
-  const Window window = kernels::read_window(attrs, x, y, w[2], w[3]);
-  for (std::int64_t n = 0; n < y[0]; ++n)
-    for (std::int64_t c = 0; c < y[1]; ++c)
-      for (std::int64_t kh = 0; kh < w[2]; ++kh)
-        for (std::int64_t kw = 0; kw < w[3]; ++kw) {
-          const kernels::Range rows = window.h.outputs(kh), columns = window.w.outputs(kw);
-          for (std::int64_t oh = rows.first; oh < rows.last; ++oh)
-            for (std::int64_t ow = columns.first; ow < columns.last; ++ow)
-              body(n, c, oh, ow, kh, kw, window.h.at(oh, kh), window.w.at(ow, kw));
-        }
+  return {depth_kernel_spec(x, kernel)};
 }
 
 template <class T>
@@ -140,29 +111,21 @@ Values backward(const Backward& b) {
   return grads;
 }
 
-Cost cost_of(const Attrs& attrs, std::span<const Spec> in, std::span<const Spec> out, const Spec& w,
-             const Spec& y) {
-  Cost cost = pass_over<0>(attrs, in, out);
-  cost.flops =
-      2.0 * static_cast<double>(w.shape[2] * w.shape[3]) * static_cast<double>(y.shape.elements());
-  return cost;
-}
-
 Cost cost_forward(const Attrs& attrs, std::span<const Spec> in, std::span<const Spec> out) {
-  return cost_of(attrs, in, out, in[1], out[0]);
+  return depthwise_cost(attrs, in, out, in[1], out[0]);
 }
 Cost cost_grad_input(const Attrs& attrs, std::span<const Spec> in, std::span<const Spec> out) {
-  return cost_of(attrs, in, out, in[1], in[0]);
+  return depthwise_cost(attrs, in, out, in[1], in[0]);
 }
 Cost cost_grad_kernel(const Attrs& attrs, std::span<const Spec> in, std::span<const Spec> out) {
-  return cost_of(attrs, in, out, out[0], in[1]);
+  return depthwise_cost(attrs, in, out, out[0], in[1]);
 }
 
 std::vector<AttrSchema> schema() {
-  return {{"strides", Ints{1, 1}, "rows and columns from one window to the next"},
-          {"pads", Ints{0, 0, 0, 0}, "rows and columns of zeros: top, left, bottom, right"},
-          {"dilations", Ints{1, 1}, "rows and columns from one tap of a window to the next"},
-          {"input_activation", std::string("none"), "none, or relu: the input is rectified first"}};
+  std::vector<AttrSchema> attrs = depthwise_schema();
+  attrs.push_back(
+      {"input_activation", std::string("none"), "none, or relu: the input is rectified first"});
+  return attrs;
 }
 
 std::vector<AttrSchema> schema_with(const char* name, const char* doc) {
@@ -203,20 +166,20 @@ std::vector<Case> cases() {
 }
 
 Spec output_of(const Case& c) {
-  return infer_forward(c.attrs, std::vector<Spec>{c.x, kernel_spec(c.x, c.kernel)})[0];
+  return infer_forward(c.attrs, std::vector<Spec>{c.x, depth_kernel_spec(c.x, c.kernel)})[0];
 }
 
 std::vector<Sample> forward_samples() {
   std::vector<Sample> samples;
   for (const Case& c : cases())
-    samples.push_back({.in = {{c.x}, {kernel_spec(c.x, c.kernel)}}, .attrs = c.attrs});
+    samples.push_back({.in = {{c.x}, {depth_kernel_spec(c.x, c.kernel)}}, .attrs = c.attrs});
   return samples;
 }
 
 std::vector<Sample> grad_input_samples() {
   std::vector<Sample> samples;
   for (const Case& c : cases()) {
-    Sample sample{.in = {{output_of(c)}, {kernel_spec(c.x, c.kernel)}},
+    Sample sample{.in = {{output_of(c)}, {depth_kernel_spec(c.x, c.kernel)}},
                   .attrs = with(c.attrs, "input", image_size(c.x))};
     if (rectifies(c.attrs)) sample.in.push_back({c.x});
     samples.push_back(sample);

@@ -40,6 +40,11 @@ MergedGraph merge_siblings(const Graph& graph, const Keep& keep, const WeightKin
 // left out behind the first that it changes, so the indices of forward stay.
 Graph fold_gradient_sums(const Graph& graph, const Keep& keep);
 
+// Lets depthwise convolutions and the gradients of their weights normalise what they load, where
+// nothing else reads the result of a bn_apply: it is then neither stored nor kept. Behind autodiff;
+// leaves out nodes of forward only.
+Graph fold_normalisation(const Graph& graph, const Keep& keep);
+
 // Gives values a home inside the concat they end in, or the tensor they are split from, wherever
 // every kernel that touches them can work on a slice: then concat and split copy nothing.
 void settle_views(Graph& graph);

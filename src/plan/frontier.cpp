@@ -12,6 +12,13 @@
 namespace plimsoll {
 namespace {
 
+// At most `most`; fewer where one takes longer, so that the largest networks are planned in time.
+int tries_for(const Problem& problem, int most) {
+  const auto nodes = static_cast<double>(problem.nodes().size() + 1);
+  return static_cast<int>(
+      std::min({static_cast<double>(most), 2e6 / nodes, 1.8e9 / (nodes * nodes)}));
+}
+
 // The smallest plan that can be found, by nominal prices alone.
 Fates find_floor(const Problem& problem, const Means& means, const std::vector<Fates>& seeds) {
   Archive archive;
@@ -27,7 +34,7 @@ Fates find_floor(const Problem& problem, const Means& means, const std::vector<F
     for (double share : {0.97, 0.94, 0.9, 0.85, 0.8, 0.7})
       search.repair(fates,
                     static_cast<std::int64_t>(share * static_cast<double>(by_peak[i].first)));
-    search.sink(fates, 2000);
+    search.sink(fates, tries_for(problem, 2000));
     const std::int64_t peak = search.score(fates).peak;
     if (!best.empty() && peak >= lowest) continue;
     lowest = peak;
@@ -66,11 +73,15 @@ Frontier find_frontier(const Problem& problem, const Means& means) {
   const Fates keep = problem.all(Fate::keep);
   std::vector<Fates> seeds = segment_seeds(problem);
   seeds.push_back(problem.cheap());
+  // More means must not end in a larger plan, so they start from what fewer can do.
+  Fates plain_floor;
+  if (means.half || means.spill) plain_floor = find_floor(problem, {}, seeds);
   if (means.half)
     for (std::size_t i = 0, whole = seeds.size(); i < whole; ++i)
       for (const Fate fate : {Fate::half, Fate::half_once})
         seeds.push_back(kept_as(problem, seeds[i], fate));
   if (means.spill) seeds.push_back(problem.all(Fate::spill));
+  if (!plain_floor.empty()) seeds.push_back(plain_floor);
   const Fates floor = find_floor(problem, means, seeds);
 
   Archive archive;
@@ -88,11 +99,10 @@ Frontier find_frontier(const Problem& problem, const Means& means) {
   Fates fates = keep;
   for (std::int64_t target : targets)
     if (!search.repair(fates, target)) break;
-  // Up again from the floor, with whatever is best so far as a start. Tries are fewer where one
-  // takes longer.
+  // Up again from the floor, with whatever is best so far as a start.
   double step_seconds = 0;
   for (const Problem::Node& node : problem.nodes()) step_seconds += node.seconds;
-  const int tries = std::min(2500, static_cast<int>(2'000'000 / (problem.nodes().size() + 1)));
+  const int tries = tries_for(problem, 2500);
   for (auto target = targets.rbegin(); target != targets.rend(); ++target) {
     // The archive keeps one plan for a range of sizes, so the only one below a target may go.
     const auto take_best = [&] {
@@ -111,6 +121,10 @@ Frontier find_frontier(const Problem& problem, const Means& means) {
   Frontier frontier;
   Scheduler scheduler(problem);
   PlanPoint least = place_plan(scheduler, floor);
+  if (!plain_floor.empty()) {
+    PlanPoint plain = place_plan(scheduler, plain_floor);
+    if (plain.bytes < least.bytes) least = std::move(plain);
+  }
   std::int64_t previous = 0;
   for (const Archive::Entry& entry : archive.pareto()) {
     // Points closer than this are not worth their placement.

@@ -172,7 +172,7 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
   Graph& graph = forward.graph;
   Values results;
   const ValueId total = append_measures(graph, loss, forward.heads, &results);
-  const std::size_t backward_begin = graph.nodes().size();
+  std::size_t backward_begin = graph.nodes().size();
   std::vector<Gradient> gradients = append_backward(graph, total);
 
   if (part != Part::whole) accumulate(graph, gradients);
@@ -190,6 +190,9 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
       for (ValueId* id : {&r.moving_mean, &r.moving_variance, &r.mean, &r.variance})
         keep.push_back(id);
     graph = fold_gradient_sums(graph, keep);
+    const std::size_t nodes = graph.nodes().size();
+    graph = fold_normalisation(graph, keep);
+    backward_begin -= nodes - graph.nodes().size();
   }
   // Updates come last: a step that is not finite leaves every resident as it was.
   if (part != Part::early) append_updates(graph, gradients, rule, tuning, norm, &forward.step);
@@ -214,6 +217,11 @@ StepGraph evaluation_graph(const OpTable& ops, const nn::Input& input,
   plain_loss.weighted = plain_loss.mixed = false;
   Values results;
   append_measures(forward.graph, plain_loss, forward.heads, &results);
+  if (fusion == Fusion::full) {
+    Keep keep;
+    for (ValueId& id : results) keep.push_back(&id);
+    forward.graph = fold_normalisation(forward.graph, keep);
+  }
   settle_views(forward.graph);
   const std::size_t nodes = forward.graph.nodes().size();
   forward.step.tape = {

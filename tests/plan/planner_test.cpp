@@ -88,6 +88,12 @@ TEST_P(Planner, RecomputesInPlaceOfKeepingAndSavesMemory) {
   EXPECT_GT(frontier.points.back().extra_seconds, 0);
 }
 
+TEST_P(Planner, MoreMeansNeverEndInALargerPlan) {
+  const std::int64_t floor = find_frontier(problem_, {}).floor();
+  EXPECT_LE(find_frontier(problem_, {.half = true}).floor(), floor);
+  EXPECT_LE(find_frontier(problem_, {.spill = true}).floor(), floor);
+}
+
 TEST_P(Planner, PricesDoNotMoveTheFloor) {
   const std::int64_t floor = find_frontier(problem_, {}).floor();
   std::vector<NodeWork> work(problem_.request().work.begin(), problem_.request().work.end());

@@ -3,24 +3,11 @@
 #include <cmath>
 
 #include "kernels/plane.h"
-#include "kernels/simd/vec8.h"
+#include "kernels/simd/bn_channels.h"
+#include "kernels/simd/stream8.h"
 
 namespace plimsoll::kernels {
 namespace {
-
-enum class Clamp { none, relu, relu6 };
-
-Clamp clamp_of(const Attrs& attrs) {
-  const std::string& word = attrs.word("activation");
-  return word == "relu" ? Clamp::relu : word == "relu6" ? Clamp::relu6 : Clamp::none;
-}
-
-template <Clamp clamp>
-Vec8 clamped(Vec8 v) {
-  if constexpr (clamp != Clamp::none) v = _mm256_max_ps(v, zero8());
-  if constexpr (clamp == Clamp::relu6) v = _mm256_min_ps(v, splat8(6.0F));
-  return v;
-}
 
 // All bits set where the clamp passes gradient, judged by the value before it (or after: the same).
 template <Clamp clamp>
@@ -29,58 +16,6 @@ Vec8 passes(Vec8 v) {
   if constexpr (clamp == Clamp::relu6)
     mask = _mm256_and_ps(mask, _mm256_cmp_ps(v, splat8(6.0F), _CMP_LT_OQ));
   return mask;
-}
-
-// Calls body.template operator()<clamp>() for the runtime value.
-template <class Body>
-void with_clamp(Clamp clamp, Body body) {
-  switch (clamp) {
-    case Clamp::none: body.template operator()<Clamp::none>(); break;
-    case Clamp::relu: body.template operator()<Clamp::relu>(); break;
-    case Clamp::relu6: body.template operator()<Clamp::relu6>(); break;
-  }
-}
-
-// Per-channel numbers of one block; lanes beyond the channels are such that zeros stay zeros.
-struct Channels {
-  Vec8 mean, inverse, scale, shift;  // scale = gamma / sqrt(var + eps), shift = beta - mean * scale
-};
-
-struct Parameters {
-  const float* mean;
-  const float* variance;
-  const float* gamma;  // null: 1
-  const float* beta;   // null: 0
-  float epsilon;
-  std::int64_t channels;
-
-  Channels block(std::int64_t cb) const {
-    const std::int64_t at = cb * kLanes;
-    const std::int64_t lanes = channels - at;
-    const Vec8 inside = lane_mask8(lanes);
-    Channels c;
-    c.mean = load_part8(mean + at, lanes);
-    const Vec8 sum = _mm256_add_ps(load_part8(variance + at, lanes), splat8(epsilon));
-    c.inverse = _mm256_and_ps(inside, _mm256_div_ps(splat8(1.0F), _mm256_sqrt_ps(sum)));
-    c.scale = gamma ? _mm256_mul_ps(load_part8(gamma + at, lanes), c.inverse) : c.inverse;
-    const Vec8 start = beta ? load_part8(beta + at, lanes) : zero8();
-    c.shift = _mm256_fnmadd_ps(c.mean, c.scale, start);
-    return c;
-  }
-};
-
-// Reads the parameters that start at args.in[first]; `next` is the operand behind them.
-Parameters parameters_of(const Attrs& attrs, const Args& args, std::size_t first,
-                         std::size_t* next) {
-  Parameters p{};
-  p.channels = args.in[first].spec.shape[0];
-  p.mean = args.in[first++].as<float>();
-  p.variance = args.in[first++].as<float>();
-  if (attrs.flag("scale")) p.gamma = args.in[first++].as<float>();
-  if (attrs.flag("center")) p.beta = args.in[first++].as<float>();
-  p.epsilon = static_cast<float>(attrs.real("epsilon"));
-  *next = first;
-  return p;
 }
 
 // f32 sums of at most this many pixels are added up in f64.
@@ -142,29 +77,36 @@ void bn_stats(const Attrs&, const Args& args) noexcept {
 void bn_apply(const Attrs& attrs, const Args& args) noexcept {
   const TensorView &y = args.in[0], &z = args.out[0];
   std::size_t next = 0;
-  const Parameters parameters = parameters_of(attrs, args, 1, &next);
+  const BnParameters parameters = parameters_of(attrs, args, 1, &next);
   const TensorView* residual = attrs.flag("residual") ? &args.in[next] : nullptr;
   const std::int64_t images = y.spec.shape[0];
   const std::int64_t blocks = blocks_of(y.spec.shape[1]);
   const std::int64_t pixels = y.spec.shape[2] * y.spec.shape[3];
   with_clamp(clamp_of(attrs), [&]<Clamp clamp>() {
-#pragma omp parallel for collapse(2) schedule(static)
-    for (std::int64_t n = 0; n < images; ++n) {
-      for (std::int64_t cb = 0; cb < blocks; ++cb) {
-        const Channels c = parameters.block(cb);
-        const float* from = plane<float>(y, n, cb);
-        float* to = plane<float>(z, n, cb);
-        if (residual != nullptr) {
-          const float* extra = plane<float>(*residual, n, cb);
-          for (std::int64_t i = 0; i < pixels * kLanes; i += kLanes)
-            store8(to + i, clamped<clamp>(_mm256_add_ps(fma8(load8(from + i), c.scale, c.shift),
-                                                        load8(extra + i))));
-        } else {
-          for (std::int64_t i = 0; i < pixels * kLanes; i += kLanes)
-            store8(to + i, clamped<clamp>(fma8(load8(from + i), c.scale, c.shift)));
+    with_stream(outgrows_caches(z.spec), [&]<bool streamed>() {
+#pragma omp parallel
+      {
+#pragma omp for collapse(2) schedule(static) nowait
+        for (std::int64_t n = 0; n < images; ++n) {
+          for (std::int64_t cb = 0; cb < blocks; ++cb) {
+            const BnChannels c = parameters.block(cb);
+            const float* from = plane<float>(y, n, cb);
+            float* to = plane<float>(z, n, cb);
+            if (residual != nullptr) {
+              const float* extra = plane<float>(*residual, n, cb);
+              for (std::int64_t i = 0; i < pixels * kLanes; i += kLanes)
+                put8<streamed>(to + i,
+                               clamped<clamp>(_mm256_add_ps(fma8(load8(from + i), c.scale, c.shift),
+                                                            load8(extra + i))));
+            } else {
+              for (std::int64_t i = 0; i < pixels * kLanes; i += kLanes)
+                put8<streamed>(to + i, clamped<clamp>(fma8(load8(from + i), c.scale, c.shift)));
+            }
+          }
         }
+        if (streamed) end_stream();
       }
-    }
+    });
   });
 }
 
@@ -185,7 +127,7 @@ struct GradPlanes {
 // The gradient that arrives before the clamp, for one pixel.
 template <Clamp clamp, std::size_t terms, bool from_z>
 Vec8 arriving(const float* const* dz, const float* y, const float* z, std::int64_t i,
-              const Channels& c) {
+              const BnChannels& c) {
   Vec8 g = load8(dz[0] + i);
   for (std::size_t t = 1; t < terms; ++t) g = _mm256_add_ps(g, load8(dz[t] + i));
   if constexpr (clamp != Clamp::none) {
@@ -195,8 +137,8 @@ Vec8 arriving(const float* const* dz, const float* y, const float* z, std::int64
   return g;
 }
 
-template <Clamp clamp, std::size_t terms, bool from_z>
-void grad_block(const GradPlanes& planes, const Channels& c, std::int64_t cb, std::int64_t lanes,
+template <Clamp clamp, std::size_t terms, bool from_z, bool streamed>
+void grad_block(const GradPlanes& planes, const BnChannels& c, std::int64_t cb, std::int64_t lanes,
                 bool training, float* dgamma, float* dbeta) {
   const float* dz[GradPlanes::kMostTerms] = {};
   const auto settle = [&](std::int64_t n) {
@@ -245,19 +187,19 @@ void grad_block(const GradPlanes& planes, const Channels& c, std::int64_t cb, st
       const Vec8 g = arriving<clamp, terms, from_z>(dz, y, z, i, c);
       const Vec8 centred = _mm256_sub_ps(load8(y + i), c.mean);
       const Vec8 rest = _mm256_fnmadd_ps(centred, k, _mm256_sub_ps(g, b));
-      if (dr != nullptr) store8(dr + i, g);
-      store8(dy + i, _mm256_mul_ps(rest, c.scale));
+      if (dr != nullptr) put8<streamed>(dr + i, g);
+      put8<streamed>(dy + i, _mm256_mul_ps(rest, c.scale));
     }
   }
 }
 
-template <Clamp clamp, bool from_z>
-void grad_block(const GradPlanes& planes, const Channels& c, std::int64_t cb, std::int64_t lanes,
+template <Clamp clamp, bool from_z, bool streamed>
+void grad_block(const GradPlanes& planes, const BnChannels& c, std::int64_t cb, std::int64_t lanes,
                 bool training, float* dgamma, float* dbeta) {
   if (planes.terms == 2)
-    grad_block<clamp, 2, from_z>(planes, c, cb, lanes, training, dgamma, dbeta);
+    grad_block<clamp, 2, from_z, streamed>(planes, c, cb, lanes, training, dgamma, dbeta);
   else
-    grad_block<clamp, 1, from_z>(planes, c, cb, lanes, training, dgamma, dbeta);
+    grad_block<clamp, 1, from_z, streamed>(planes, c, cb, lanes, training, dgamma, dbeta);
 }
 
 }  // namespace
@@ -268,7 +210,7 @@ void bn_grad(const Attrs& attrs, const Args& args) noexcept {
   for (std::size_t t = 0; t < planes.terms; ++t) planes.dz[t] = &args.in[t];
   planes.y = &args.in[planes.terms];
   std::size_t next = 0;
-  const Parameters parameters = parameters_of(attrs, args, planes.terms + 1, &next);
+  const BnParameters parameters = parameters_of(attrs, args, planes.terms + 1, &next);
   const bool from_z = attrs.flag("from_z");
   planes.z = from_z ? &args.in[next] : nullptr;
   std::size_t out = 0;
@@ -281,17 +223,23 @@ void bn_grad(const Attrs& attrs, const Args& args) noexcept {
   planes.pixels = shape[2] * shape[3];
   const bool training = attrs.flag("training");
   with_clamp(clamp_of(attrs), [&]<Clamp clamp>() {
-#pragma omp parallel for schedule(static)
-    for (std::int64_t cb = 0; cb < blocks_of(shape[1]); ++cb) {
-      const Channels c = parameters.block(cb);
-      const std::int64_t lanes = shape[1] - cb * kLanes;
-      float* dg = dgamma ? dgamma + cb * kLanes : nullptr;
-      float* db = dbeta ? dbeta + cb * kLanes : nullptr;
-      if (from_z)
-        grad_block<clamp, true>(planes, c, cb, lanes, training, dg, db);
-      else
-        grad_block<clamp, false>(planes, c, cb, lanes, training, dg, db);
-    }
+    with_stream(outgrows_caches(planes.dy->spec), [&]<bool streamed>() {
+#pragma omp parallel
+      {
+#pragma omp for schedule(static) nowait
+        for (std::int64_t cb = 0; cb < blocks_of(shape[1]); ++cb) {
+          const BnChannels c = parameters.block(cb);
+          const std::int64_t lanes = shape[1] - cb * kLanes;
+          float* dg = dgamma ? dgamma + cb * kLanes : nullptr;
+          float* db = dbeta ? dbeta + cb * kLanes : nullptr;
+          if (from_z)
+            grad_block<clamp, true, streamed>(planes, c, cb, lanes, training, dg, db);
+          else
+            grad_block<clamp, false, streamed>(planes, c, cb, lanes, training, dg, db);
+        }
+        if (streamed) end_stream();
+      }
+    });
   });
 }
 

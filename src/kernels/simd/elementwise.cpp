@@ -109,10 +109,11 @@ void activation(const Attrs& attrs, const Args& args) noexcept {
     for (std::int64_t r = 0; r < runs.count; ++r) {
       const float* from = runs.of<float>(x, r);
       float* to = runs.of<float>(y, r);
+      const float leak = alpha;  // here, because Clang 14 does not find it from the lambdas
       over_run(
           runs.length_of(r),
-          [&](auto i) { store8(to + i, rectified<kind>(load8(from + i), splat8(alpha))); },
-          [&](auto i) { to[i] = curve_at(kind, from[i], alpha); });
+          [&](auto i) { store8(to + i, rectified<kind>(load8(from + i), splat8(leak))); },
+          [&](auto i) { to[i] = curve_at(kind, from[i], leak); });
     }
   });
   if (done) return;
@@ -136,12 +137,13 @@ void activation_grad(const Attrs& attrs, const Args& args) noexcept {
       const float* from = runs.of<float>(dy, r);
       const float* judge = runs.of<float>(saved, r);
       float* to = runs.of<float>(dx, r);
+      const float leak = alpha;
       over_run(
           runs.length_of(r),
           [&](auto i) {
-            store8(to + i, rectified_grad<kind>(load8(from + i), load8(judge + i), splat8(alpha)));
+            store8(to + i, rectified_grad<kind>(load8(from + i), load8(judge + i), splat8(leak)));
           },
-          [&](auto i) { to[i] = from[i] * slope_at(kind, judge[i], alpha); });
+          [&](auto i) { to[i] = from[i] * slope_at(kind, judge[i], leak); });
     }
   });
   if (done) return;

@@ -1,0 +1,96 @@
+// Training of the small networks by a plan's fates, to hold what memory must not change.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/random.h"
+#include "ops/table.h"
+#include "tests/support/temporary_folder.h"
+#include "train/budget.h"
+#include "train/trainer.h"
+#include "zoo/zoo.h"
+
+namespace plimsoll {
+
+inline constexpr std::int64_t kBatch = 12;
+
+struct Training {
+  std::string network = "inception_mini";
+  OptimizerOptions optimizer = {};
+  std::int64_t accumulate = 1;
+  std::int64_t steps = 20;
+};
+
+inline Trainer make_trainer(const Training& run) {
+  const zoo::Network& network = zoo::find_network(run.network);
+  return Trainer(op_table(),
+                 [&](nn::Builder& net) {
+                   return network.build(net, {.classes = network.classes, .dropout = 0.3});
+                 },
+                 {.input = {.batch = kBatch, .channels = network.channels, .image = network.image},
+                  .train_batches = {kBatch},
+                  .accumulate = run.accumulate,
+                  .evaluate_batches = {},
+                  .loss = {},
+                  .optimizer = run.optimizer});
+}
+
+inline void fill(const TensorView& image, const TensorView& label, std::int64_t step,
+                 std::int64_t first) {
+  const std::int64_t pixels = image.spec.image_elements();
+  for (std::int64_t n = 0; n < image.spec.shape[0]; ++n) {
+    const auto sample = static_cast<std::uint64_t>(step * kBatch + first + n);
+    for (std::int64_t i = 0; i < pixels; ++i)
+      image.image<float>(n)[i] =
+          static_cast<float>(signed_unit(sample, static_cast<std::uint64_t>(i)));
+    label.at<std::int32_t>(n) = static_cast<std::int32_t>(sample % 10);
+  }
+}
+
+inline std::vector<std::byte> residents(const Trainer& trainer) {
+  std::vector<std::byte> bytes;
+  for (const std::string& name : trainer.session().resident_names()) {
+    const TensorView view = trainer.session().resident(name);
+    bytes.insert(bytes.end(), view.data, view.data + view.spec.bytes());
+  }
+  return bytes;
+}
+
+// Weights and state after training by `fates`; the losses go to `losses`.
+inline std::vector<std::byte> train(const Training& run, const Fates& fates,
+                                    std::vector<double>* losses = nullptr) {
+  Trainer trainer = make_trainer(run);
+  const TemporaryFolder folder;
+  trainer.plan(fates);
+  trainer.open(folder.path());
+  for (std::int64_t step = 0; step < run.steps; ++step) {
+    const StepResult result =
+        trainer.train_batch(kBatch, 0.01F, step, step * kBatch,
+                            [&](const StepInputs& inputs, std::int64_t first, std::int64_t) {
+                              fill(inputs.image, inputs.label, step, first);
+                            });
+    if (losses != nullptr) losses->push_back(result.loss);
+  }
+  return residents(trainer);
+}
+
+inline Frontier frontier_of(const Training& run, const Means& means = {}) {
+  Trainer trainer = make_trainer(run);
+  return find_frontier(trainer.session().problem(0), means);
+}
+
+// Trains at the ends of the frontier and at `budgets` - 1 points between; all must agree to the
+// bit.
+inline void expect_same_bits(const Training& run, std::size_t budgets) {
+  const Frontier frontier = frontier_of(run);
+  const std::vector<std::byte> expected = train(run, frontier.points.front().fates);
+  for (std::size_t i = 1; i <= budgets; ++i) {
+    const PlanPoint& point = frontier.points[(frontier.points.size() - 1) * i / budgets];
+    EXPECT_TRUE(train(run, point.fates) == expected)
+        << run.network << ' ' << run.optimizer.name << " at " << point.bytes << " bytes";
+  }
+}
+
+}  // namespace plimsoll
