@@ -152,18 +152,6 @@ void grad_input_plane(const Window& window, const float* dy, const float* weight
   if (x != nullptr) mask_plane(x, dx, h.in * w.in);
 }
 
-// Sums of one tap, kept in f64 between runs of rows.
-struct TapSum {
-  __m256d low = _mm256_setzero_pd();
-  __m256d high = _mm256_setzero_pd();
-
-  void add(__m256 value) {
-    low = _mm256_add_pd(low, _mm256_cvtps_pd(_mm256_castps256_ps128(value)));
-    high = _mm256_add_pd(high, _mm256_cvtps_pd(_mm256_extractf128_ps(value, 1)));
-  }
-  __m256 rounded() const { return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low)); }
-};
-
 // Rows summed in f32 before they join an f64 total: enough to hide the conversion, and whole tiles.
 std::int64_t rows_in_a_run(const Slide& w) { return 3 + 192 / w.out / 3 * 3; }
 
@@ -191,7 +179,7 @@ void grad_kernel_any(const Window& window, const TensorView& x, const TensorView
   const std::int64_t run = rows_in_a_run(w);
   for (std::int64_t kh = 0; kh < h.kernel; ++kh)
     for (std::int64_t kw = 0; kw < w.kernel; ++kw) {
-      TapSum total;
+      Sum8 total;
       for (std::int64_t n = 0; n < dy.spec.shape[0]; ++n)
         for (std::int64_t oh = 0; oh < h.out; oh += run)
           total.add(tap_over_rows(window, plane<float>(x, n, block), plane<float>(dy, n, block),
@@ -206,7 +194,7 @@ void grad_kernel_three(const Window& window, const TensorView& x, const TensorVi
                        std::int64_t block, Read read, float* dw) {
   const Slide &h = window.h, &w = window.w;
   const std::int64_t run = rows_in_a_run(w);
-  TapSum total[9];
+  Sum8 total[9];
   for (std::int64_t n = 0; n < dy.spec.shape[0]; ++n) {
     const float* from = plane<float>(x, n, block);
     const float* grad = plane<float>(dy, n, block);

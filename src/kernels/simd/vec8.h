@@ -43,6 +43,7 @@ struct Sum8 {
     _mm256_storeu_pd(p, low);
     _mm256_storeu_pd(p + 4, high);
   }
+  Vec8 rounded() const { return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low)); }
 };
 
 }  // namespace plimsoll::kernels
