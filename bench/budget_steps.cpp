@@ -10,12 +10,11 @@
 #include <cstring>
 
 #include "base/cache_directory.h"
-#include "base/random.h"
 #include "base/stopwatch.h"
 #include "exec/kernel_times.h"
 #include "ops/table.h"
 #include "train/budget.h"
-#include "train/trainer.h"
+#include "train/synthetic_batch.h"
 #include "zoo/zoo.h"
 
 namespace plimsoll {
@@ -26,7 +25,6 @@ class Runner {
   Runner(const zoo::Network& network, std::int64_t batch, int threads, std::int64_t bytes,
          Means means)
       : batch_(batch),
-        classes_(network.classes),
         trainer_(op_table(),
                  [&](nn::Builder& net) { return network.build(net, {.classes = network.classes}); },
                  {.input = {.batch = batch, .channels = network.channels, .image = network.image},
@@ -80,17 +78,11 @@ class Runner {
 
  private:
   void fill() {
-    const TensorView image = trainer_.image(Phase::train, batch_);
-    for (std::int64_t i = 0; i < image.spec.shape.elements(); ++i)
-      image.as<float>()[i] = static_cast<float>(signed_unit(1, static_cast<std::uint64_t>(i)));
-    const TensorView label = trainer_.label(Phase::train, batch_);
-    for (std::int64_t n = 0; n < batch_; ++n)
-      label.at<std::int32_t>(n) = static_cast<std::int32_t>(n % classes_);
+    fill_synthetic_batch(trainer_, batch_);
     trainer_.session().view(0, "lr").as<float>()[0] = 1e-3F;
   }
 
   std::int64_t batch_;
-  std::int64_t classes_;
   Trainer trainer_;
   RunPlan plan_;
   std::size_t next_ = 0;

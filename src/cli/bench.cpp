@@ -16,7 +16,7 @@
 #include "cli/options.h"
 #include "kernels/fma_peak.h"
 #include "ops/table.h"
-#include "train/trainer.h"
+#include "train/synthetic_batch.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -33,16 +33,6 @@ struct Settings {
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
-}
-
-void fill_inputs(Trainer& trainer, std::int64_t batch, std::int64_t classes) {
-  const TensorView image = trainer.image(Phase::train, batch);
-  const std::uint64_t key = fnv1a64("image");
-  for (std::int64_t i = 0; i < image.spec.shape.elements(); ++i)
-    image.as<float>()[i] = static_cast<float>(signed_unit(key, static_cast<std::uint64_t>(i)));
-  const TensorView label = trainer.label(Phase::train, batch);
-  for (std::int64_t n = 0; n < batch; ++n)
-    label.at<std::int32_t>(n) = static_cast<std::int32_t>(n % classes);
 }
 
 // What one layer costs in a step, by the nodes that belong to it.
@@ -145,7 +135,7 @@ int run(const Settings& settings) {
   const double peak = kernels::measure_fma_peak_gflops();
   std::vector<double> seconds;
   for (std::int64_t step = -1; step < settings.steps; ++step) {
-    fill_inputs(trainer, input.batch, settings.model.class_count());
+    fill_synthetic_batch(trainer, input.batch);
     const Stopwatch watch;
     trainer.train_step(input.batch, 1e-3F, step + 1, (step + 1) * input.batch);
     if (step >= 0) seconds.push_back(watch.seconds());
@@ -156,7 +146,7 @@ int run(const Settings& settings) {
   const std::int64_t memory = memory_usage().peak().count;
   std::vector<LayerTime> times;
   if (settings.layers) {
-    fill_inputs(trainer, input.batch, settings.model.class_count());
+    fill_synthetic_batch(trainer, input.batch);
     times = measure_layers(trainer.session());
   }
   const std::string size = fmt::format("{}x{}", input.image.h, input.image.w);

@@ -43,25 +43,19 @@ void slide_plane(const Window& window, const float* x, Read read, Tap tap, Put p
 template <class Reader>
 void forward_planes(const Window& window, const TensorView& x, const TensorView& w,
                     const TensorView& y, Reader reader) {
-  const Shape& shape = x.spec.shape;
-  with_stream(outgrows_caches(y.spec), [&]<bool streamed>() {
-#pragma omp parallel
-    {
-#pragma omp for collapse(2) nowait
-      for (std::int64_t n = 0; n < shape[0]; ++n)
-        for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
-          const float* weights = w.as<float>() + block * window.h.kernel * window.w.kernel * kLanes;
-          float* to = plane<float>(y, n, block);
-          slide_plane(
-              window, plane<float>(x, n, block), reader(block),
-              [weights, columns = window.w.kernel](std::int64_t kh, std::int64_t kw) {
-                return load_cell(weights, kh * columns + kw);
-              },
-              [to](std::int64_t cell, __m256 sum) { put8<streamed>(to + cell * kLanes, sum); });
-        }
-      if (streamed) end_stream();
-    }
-  });
+  const std::int64_t blocks = blocks_of(x.spec.shape[1]);
+  for_each_streaming(
+      x.spec.shape[0] * blocks, outgrows_caches(y.spec), [&]<bool streamed>(std::int64_t item) {
+        const std::int64_t n = item / blocks, block = item % blocks;
+        const float* weights = w.as<float>() + block * window.h.kernel * window.w.kernel * kLanes;
+        float* to = plane<float>(y, n, block);
+        slide_plane(
+            window, plane<float>(x, n, block), reader(block),
+            [weights, columns = window.w.kernel](std::int64_t kh, std::int64_t kw) {
+              return load_cell(weights, kh * columns + kw);
+            },
+            [to](std::int64_t cell, __m256 sum) { put8<streamed>(to + cell * kLanes, sum); });
+      });
 }
 
 // What a stride-1 window over x looks like from the other side: dx is dy slid over by the flipped
@@ -210,6 +204,14 @@ void grad_kernel_three(const Window& window, const TensorView& x, const TensorVi
   for (int t = 0; t < 9; ++t) store_cell(dw, t, total[t].rounded());
 }
 
+template <Clamp clamp>
+auto normalising(const BnParameters& parameters) {
+  return [&parameters](std::int64_t block) {
+    const BnChannels c = parameters.block(block);
+    return Normalised<clamp>{c.scale, c.shift};
+  };
+}
+
 template <class Reader>
 void grad_kernel_blocks(const Attrs& attrs, const TensorView& x, const TensorView& dy,
                         const TensorView& dw, Reader reader) {
@@ -243,10 +245,7 @@ void bn_depthwise(const Attrs& attrs, const Args& args) noexcept {
   const Window window = window_of(attrs, x.spec.shape, w.spec.shape, y.spec.shape);
   const BnParameters parameters = parameters_of(attrs, args, 2);
   with_clamp(clamp_of(attrs), [&]<Clamp clamp>() {
-    forward_planes(window, x, w, y, [&](std::int64_t block) {
-      const BnChannels c = parameters.block(block);
-      return Normalised<clamp>{c.scale, c.shift};
-    });
+    forward_planes(window, x, w, y, normalising<clamp>(parameters));
   });
 }
 
@@ -276,10 +275,7 @@ void depthwise_grad_kernel(const Attrs& attrs, const Args& args) noexcept {
 void bn_depthwise_grad_kernel(const Attrs& attrs, const Args& args) noexcept {
   const BnParameters parameters = parameters_of(attrs, args, 2);
   with_clamp(clamp_of(attrs), [&]<Clamp clamp>() {
-    grad_kernel_blocks(attrs, args.in[0], args.in[1], args.out[0], [&](std::int64_t block) {
-      const BnChannels c = parameters.block(block);
-      return Normalised<clamp>{c.scale, c.shift};
-    });
+    grad_kernel_blocks(attrs, args.in[0], args.in[1], args.out[0], normalising<clamp>(parameters));
   });
 }
 

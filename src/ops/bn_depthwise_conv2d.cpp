@@ -9,7 +9,7 @@
 namespace plimsoll::ops {
 namespace {
 
-// Checks x, one more operand and the parameters.
+// The parameters stand behind the two operands of the plain convolution.
 void check_operands(const Attrs& attrs, std::span<const Spec> in) {
   const std::size_t count = 2 + parameter_count(attrs);
   check_count(in, count, count);
@@ -19,21 +19,12 @@ void check_operands(const Attrs& attrs, std::span<const Spec> in) {
 
 Specs infer_forward(const Attrs& attrs, std::span<const Spec> in) {
   check_operands(attrs, in);
-  const Spec &x = in[0], &w = in[1];
-  check_depth_kernel(x, w);
-  const Extent out = count_windows(attrs, {x.shape[2], x.shape[3]}, {w.shape[2], w.shape[3]});
-  return {blocked(x.shape[0], x.shape[1], out.h, out.w, x.dtype)};
+  return {depthwise_output(attrs, in[0], in[1])};
 }
 
 Specs infer_grad_kernel(const Attrs& attrs, std::span<const Spec> in) {
   check_operands(attrs, in);
-  const Spec &x = in[0], &dy = in[1];
-  check_real_image(dy, "the output gradient");
-  const Extent kernel = extent_of(attrs, "kernel");
-  check_windows(attrs, dy, {x.shape[2], x.shape[3]}, kernel);
-  check_same(dy, blocked(x.shape[0], x.shape[1], dy.shape[2], dy.shape[3], x.dtype),
-             "the output gradient");
-  return {depth_kernel_spec(x, kernel)};
+  return {depthwise_kernel_gradient(attrs, in[0], in[1])};
 }
 
 // body(n, c, oh, ow, kh, kw, z) for every product, z being the normalised cell.
@@ -71,13 +62,6 @@ void grad_kernel_ref(const Attrs& attrs, const Args& args) noexcept {
                          dw.at<T>(c, 0, kh, kw) += z * dy.at<T>(n, c, oh, ow);
                        });
   });
-}
-
-Cost cost_forward(const Attrs& attrs, std::span<const Spec> in, std::span<const Spec> out) {
-  return depthwise_cost(attrs, in, out, in[1], out[0]);
-}
-Cost cost_grad_kernel(const Attrs& attrs, std::span<const Spec> in, std::span<const Spec> out) {
-  return depthwise_cost(attrs, in, out, out[0], in[1]);
 }
 
 std::vector<AttrSchema> schema() {
@@ -127,26 +111,24 @@ std::vector<Case> cases() {
   return cases;
 }
 
+Sample sample_of(const Case& c, const Spec& second, const Attrs& attrs) {
+  Sample sample{.in = {{c.x}, {second}}, .attrs = attrs};
+  for (const SampleInput& parameter : c.parameters()) sample.in.push_back(parameter);
+  return sample;
+}
+
 std::vector<Sample> forward_samples() {
   std::vector<Sample> samples;
-  for (const Case& c : cases()) {
-    Sample sample{.in = {{c.x}, {depth_kernel_spec(c.x, c.kernel)}}, .attrs = c.attrs};
-    for (const SampleInput& parameter : c.parameters()) sample.in.push_back(parameter);
-    samples.push_back(sample);
-  }
+  for (const Case& c : cases())
+    samples.push_back(sample_of(c, depth_kernel_spec(c.x, c.kernel), c.attrs));
   return samples;
 }
 
 std::vector<Sample> grad_kernel_samples() {
   std::vector<Sample> samples;
-  for (const Case& c : cases()) {
-    const Extent out =
-        count_windows(c.attrs, {c.x.shape[2], c.x.shape[3]}, {c.kernel.h, c.kernel.w});
-    Sample sample{.in = {{c.x}, {blocked(c.x.shape[0], c.x.shape[1], out.h, out.w)}},
-                  .attrs = with(c.attrs, "kernel", Ints{c.kernel.h, c.kernel.w})};
-    for (const SampleInput& parameter : c.parameters()) sample.in.push_back(parameter);
-    samples.push_back(sample);
-  }
+  for (const Case& c : cases())
+    samples.push_back(sample_of(c, depthwise_output(c.attrs, c.x, depth_kernel_spec(c.x, c.kernel)),
+                                with(c.attrs, "kernel", Ints{c.kernel.h, c.kernel.w})));
   return samples;
 }
 
@@ -159,14 +141,14 @@ const OpFamily bn_depthwise_conv2d{{
      .attrs = schema(),
      .infer = infer_forward,
      .cheap_to_repeat = true,
-     .cost = cost_forward,
+     .cost = depthwise_forward_cost,
      .kernels = {{"avx2", f32_job<kernels::bn_depthwise>}, {"ref", plain_job<forward_ref>}},
      .samples = forward_samples()},
     {.name = "bn_depthwise_conv2d_grad_kernel",
      .doc = "The gradient of the weights of a depthwise convolution of a normalised input.",
      .attrs = grad_kernel_schema(),
      .infer = infer_grad_kernel,
-     .cost = cost_grad_kernel,
+     .cost = depthwise_kernel_cost,
      .kernels = {{"avx2", f32_job<kernels::bn_depthwise_grad_kernel>},
                  {"ref", plain_job<grad_kernel_ref>}},
      .samples = grad_kernel_samples()},

@@ -18,6 +18,25 @@ inline void check_depth_kernel(const Spec& x, const Spec& w) {
   check_same(w, depth_kernel_spec(x, {w.shape[2], w.shape[3]}), "the weight tensor");
 }
 
+// What x convolved with w is.
+inline Spec depthwise_output(const Attrs& attrs, const Spec& x, const Spec& w) {
+  check_real_image(x, "input");
+  check_depth_kernel(x, w);
+  const Extent out = count_windows(attrs, {x.shape[2], x.shape[3]}, {w.shape[2], w.shape[3]});
+  return blocked(x.shape[0], x.shape[1], out.h, out.w, x.dtype);
+}
+
+// What the weights' gradient is; the attribute `kernel` has their size.
+inline Spec depthwise_kernel_gradient(const Attrs& attrs, const Spec& x, const Spec& dy) {
+  check_real_image(x, "input");
+  check_real_image(dy, "the output gradient");
+  const Extent kernel = extent_of(attrs, "kernel");
+  check_windows(attrs, dy, {x.shape[2], x.shape[3]}, kernel);
+  check_same(dy, blocked(x.shape[0], x.shape[1], dy.shape[2], dy.shape[3], x.dtype),
+             "the output gradient");
+  return depth_kernel_spec(x, kernel);
+}
+
 inline std::vector<AttrSchema> depthwise_schema() {
   return {{"strides", Ints{1, 1}, "rows and columns from one window to the next"},
           {"pads", Ints{0, 0, 0, 0}, "rows and columns of zeros: top, left, bottom, right"},
@@ -31,6 +50,15 @@ inline Cost depthwise_cost(const Attrs& attrs, std::span<const Spec> in, std::sp
   cost.flops =
       2.0 * static_cast<double>(w.shape[2] * w.shape[3]) * static_cast<double>(y.shape.elements());
   return cost;
+}
+
+inline Cost depthwise_forward_cost(const Attrs& attrs, std::span<const Spec> in,
+                                   std::span<const Spec> out) {
+  return depthwise_cost(attrs, in, out, in[1], out[0]);
+}
+inline Cost depthwise_kernel_cost(const Attrs& attrs, std::span<const Spec> in,
+                                  std::span<const Spec> out) {
+  return depthwise_cost(attrs, in, out, out[0], in[1]);
 }
 
 // body(n, c, oh, ow, kh, kw, ih, iw) for every product.

@@ -17,12 +17,8 @@ bool rectifies(const Attrs& attrs) { return attrs.word("input_activation") == "r
 
 Specs infer_forward(const Attrs& attrs, std::span<const Spec> in) {
   check_count(in, 2, 2);
-  const Spec &x = in[0], &w = in[1];
-  check_real_image(x, "input");
-  check_depth_kernel(x, w);
   check_activation(attrs);
-  const Extent out = count_windows(attrs, {x.shape[2], x.shape[3]}, {w.shape[2], w.shape[3]});
-  return {blocked(x.shape[0], x.shape[1], out.h, out.w, x.dtype)};
+  return {depthwise_output(attrs, in[0], in[1])};
 }
 
 Specs infer_grad_input(const Attrs& attrs, std::span<const Spec> in) {
@@ -41,15 +37,8 @@ Specs infer_grad_input(const Attrs& attrs, std::span<const Spec> in) {
 
 Specs infer_grad_kernel(const Attrs& attrs, std::span<const Spec> in) {
   check_count(in, 2, 2);
-  const Spec &x = in[0], &dy = in[1];
-  check_real_image(x, "input");
-  check_real_image(dy, "the output gradient");
   check_activation(attrs);
-  const Extent kernel = extent_of(attrs, "kernel");
-  check_windows(attrs, dy, {x.shape[2], x.shape[3]}, kernel);
-  check_same(dy, blocked(x.shape[0], x.shape[1], dy.shape[2], dy.shape[3], x.dtype),
-             "the output gradient");
-  return {depth_kernel_spec(x, kernel)};
+  return {depthwise_kernel_gradient(attrs, in[0], in[1])};
 }
 
 template <class T>
@@ -111,14 +100,8 @@ Values backward(const Backward& b) {
   return grads;
 }
 
-Cost cost_forward(const Attrs& attrs, std::span<const Spec> in, std::span<const Spec> out) {
-  return depthwise_cost(attrs, in, out, in[1], out[0]);
-}
 Cost cost_grad_input(const Attrs& attrs, std::span<const Spec> in, std::span<const Spec> out) {
   return depthwise_cost(attrs, in, out, in[1], in[0]);
-}
-Cost cost_grad_kernel(const Attrs& attrs, std::span<const Spec> in, std::span<const Spec> out) {
-  return depthwise_cost(attrs, in, out, out[0], in[1]);
 }
 
 std::vector<AttrSchema> schema() {
@@ -166,7 +149,7 @@ std::vector<Case> cases() {
 }
 
 Spec output_of(const Case& c) {
-  return infer_forward(c.attrs, std::vector<Spec>{c.x, depth_kernel_spec(c.x, c.kernel)})[0];
+  return depthwise_output(c.attrs, c.x, depth_kernel_spec(c.x, c.kernel));
 }
 
 std::vector<Sample> forward_samples() {
@@ -205,7 +188,7 @@ const OpFamily depthwise_conv2d{{
      .infer = infer_forward,
      .backward = backward,
      .cheap_to_repeat = true,
-     .cost = cost_forward,
+     .cost = depthwise_forward_cost,
      .kernels = {{"avx2", f32_job<kernels::depthwise>}, {"ref", plain_job<forward_ref>}},
      .samples = forward_samples()},
     {.name = "depthwise_conv2d_grad_input",
@@ -222,7 +205,7 @@ const OpFamily depthwise_conv2d{{
      .doc = "The gradient of a depthwise convolution's weights.",
      .attrs = schema_with("kernel", "rows and columns of the weights"),
      .infer = infer_grad_kernel,
-     .cost = cost_grad_kernel,
+     .cost = depthwise_kernel_cost,
      .kernels = {{"avx2", f32_job<kernels::depthwise_grad_kernel>},
                  {"ref", plain_job<grad_kernel_ref>}},
      .samples = grad_kernel_samples()},

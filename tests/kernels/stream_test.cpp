@@ -5,51 +5,44 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <new>
 #include <vector>
 
 #include "base/random.h"
 #include "kernels/batch_norm.h"
 #include "kernels/depthwise.h"
 #include "kernels/half.h"
+#include "tests/support/fenced_tensor.h"
 
 namespace plimsoll::kernels {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
 const Spec kImages = blocked(2, 8, 700, 600);
 
-// A dense tensor of its own memory, filled by a rule.
+// A dense tensor, filled by a rule.
 class Tensor {
  public:
-  explicit Tensor(const Spec& spec, std::uint64_t key = 0)
-      : data_(static_cast<std::byte*>(
-            ::operator new(static_cast<std::size_t>(spec.bytes()), kAlignment))),
-        view_{data_, spec, spec.image_elements()} {
+  explicit Tensor(const Spec& spec, std::uint64_t key = 0) : memory_(spec, 0, false) {
     for (std::int64_t i = 0; i < spec.stored_elements(); ++i)
-      view_.as<float>()[i] = static_cast<float>(signed_unit(key, static_cast<std::uint64_t>(i)));
+      whole().as<float>()[i] = static_cast<float>(signed_unit(key, static_cast<std::uint64_t>(i)));
   }
-  ~Tensor() { ::operator delete(data_, kAlignment); }
-  Tensor(const Tensor&) = delete;
-  Tensor& operator=(const Tensor&) = delete;
 
-  const TensorView& whole() const { return view_; }
+  const TensorView& whole() const { return memory_.view(); }
   TensorView image(std::int64_t n) const {
-    TensorView one = view_;
-    one.data = reinterpret_cast<std::byte*>(view_.image<float>(n));
-    one.spec.shape = {1, view_.spec.shape[1], view_.spec.shape[2], view_.spec.shape[3]};
+    TensorView one = whole();
+    one.data = reinterpret_cast<std::byte*>(whole().image<float>(n));
+    one.spec.shape = {1, one.spec.shape[1], one.spec.shape[2], one.spec.shape[3]};
     return one;
   }
+  std::vector<std::byte> content() const { return memory_.content(); }
+  bool fence_stands() const { return memory_.fence_stands(); }
 
  private:
-  std::byte* data_;
-  TensorView view_;
+  FencedTensor memory_;
 };
 
 void expect_same(const Tensor& a, const Tensor& b) {
-  const auto bytes = static_cast<std::size_t>(a.whole().spec.bytes());
-  EXPECT_EQ(std::memcmp(a.whole().data, b.whole().data, bytes), 0);
+  EXPECT_TRUE(a.content() == b.content());
+  EXPECT_TRUE(a.fence_stands());
 }
 
 TEST(Stream, IsForTensorsThatOutgrowTheCaches) {

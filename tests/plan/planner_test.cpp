@@ -3,26 +3,16 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "ops/table.h"
 #include "plan/plan.h"
 #include "plan/schedule.h"
+#include "tests/support/zoo_trainer.h"
 #include "train/budget.h"
-#include "train/trainer.h"
-#include "zoo/zoo.h"
 
 namespace plimsoll {
 namespace {
 
 Trainer make_trainer(std::string_view name, std::int64_t batch, std::int64_t accumulate = 1) {
-  const zoo::Network& network = zoo::find_network(name);
-  return Trainer(op_table(),
-                 [&](nn::Builder& net) { return network.build(net, {.classes = network.classes}); },
-                 {.input = {.batch = batch, .channels = network.channels, .image = network.image},
-                  .train_batches = {batch},
-                  .accumulate = accumulate,
-                  .evaluate_batches = {batch},
-                  .loss = {},
-                  .optimizer = {}});
+  return zoo_trainer(name, batch, {.accumulate = accumulate, .evaluate_batches = {batch}});
 }
 
 void expect_hardly_any_gaps(const Problem& problem, const Frontier& frontier) {

@@ -4,11 +4,9 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ops/table.h"
 #include "plan/plan.h"
 #include "plan/schedule.h"
-#include "train/trainer.h"
-#include "zoo/zoo.h"
+#include "tests/support/zoo_trainer.h"
 
 namespace plimsoll {
 namespace {
@@ -44,18 +42,7 @@ class Checker : public testing::Test {
     return {tried, passed};
   }
 
-  static Trainer make() {
-    const zoo::Network& network = zoo::find_network("inception_mini");
-    return Trainer(
-        op_table(),
-        [&](nn::Builder& net) { return network.build(net, {.classes = network.classes}); },
-        {.input = {.batch = 8, .channels = network.channels, .image = network.image},
-         .train_batches = {8},
-         .evaluate_batches = {},
-         .loss = {},
-         .optimizer = {}});
-  }
-  Trainer trainer_ = make();
+  Trainer trainer_ = zoo_trainer("inception_mini", 8);
   const Problem problem_ = trainer_.session().problem(0);
   const Tape good_ = mixed();
 };

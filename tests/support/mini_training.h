@@ -6,11 +6,9 @@
 #include <vector>
 
 #include "base/random.h"
-#include "ops/table.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/zoo_trainer.h"
 #include "train/budget.h"
-#include "train/trainer.h"
-#include "zoo/zoo.h"
 
 namespace plimsoll {
 
@@ -24,17 +22,8 @@ struct Training {
 };
 
 inline Trainer make_trainer(const Training& run) {
-  const zoo::Network& network = zoo::find_network(run.network);
-  return Trainer(op_table(),
-                 [&](nn::Builder& net) {
-                   return network.build(net, {.classes = network.classes, .dropout = 0.3});
-                 },
-                 {.input = {.batch = kBatch, .channels = network.channels, .image = network.image},
-                  .train_batches = {kBatch},
-                  .accumulate = run.accumulate,
-                  .evaluate_batches = {},
-                  .loss = {},
-                  .optimizer = run.optimizer});
+  return zoo_trainer(run.network, kBatch,
+                     {.accumulate = run.accumulate, .optimizer = run.optimizer}, 0.3);
 }
 
 inline void fill(const TensorView& image, const TensorView& label, std::int64_t step,

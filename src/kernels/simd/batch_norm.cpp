@@ -83,30 +83,23 @@ void bn_apply(const Attrs& attrs, const Args& args) noexcept {
   const std::int64_t blocks = blocks_of(y.spec.shape[1]);
   const std::int64_t pixels = y.spec.shape[2] * y.spec.shape[3];
   with_clamp(clamp_of(attrs), [&]<Clamp clamp>() {
-    with_stream(outgrows_caches(z.spec), [&]<bool streamed>() {
-#pragma omp parallel
-      {
-#pragma omp for collapse(2) schedule(static) nowait
-        for (std::int64_t n = 0; n < images; ++n) {
-          for (std::int64_t cb = 0; cb < blocks; ++cb) {
-            const BnChannels c = parameters.block(cb);
-            const float* from = plane<float>(y, n, cb);
-            float* to = plane<float>(z, n, cb);
-            if (residual != nullptr) {
-              const float* extra = plane<float>(*residual, n, cb);
-              for (std::int64_t i = 0; i < pixels * kLanes; i += kLanes)
-                put8<streamed>(to + i,
-                               clamped<clamp>(_mm256_add_ps(fma8(load8(from + i), c.scale, c.shift),
-                                                            load8(extra + i))));
-            } else {
-              for (std::int64_t i = 0; i < pixels * kLanes; i += kLanes)
-                put8<streamed>(to + i, clamped<clamp>(fma8(load8(from + i), c.scale, c.shift)));
-            }
+    for_each_streaming(
+        images * blocks, outgrows_caches(z.spec), [&]<bool streamed>(std::int64_t item) {
+          const std::int64_t n = item / blocks, cb = item % blocks;
+          const BnChannels c = parameters.block(cb);
+          const float* from = plane<float>(y, n, cb);
+          float* to = plane<float>(z, n, cb);
+          if (residual != nullptr) {
+            const float* extra = plane<float>(*residual, n, cb);
+            for (std::int64_t i = 0; i < pixels * kLanes; i += kLanes)
+              put8<streamed>(to + i,
+                             clamped<clamp>(_mm256_add_ps(fma8(load8(from + i), c.scale, c.shift),
+                                                          load8(extra + i))));
+          } else {
+            for (std::int64_t i = 0; i < pixels * kLanes; i += kLanes)
+              put8<streamed>(to + i, clamped<clamp>(fma8(load8(from + i), c.scale, c.shift)));
           }
-        }
-        if (streamed) end_stream();
-      }
-    });
+        });
   });
 }
 
@@ -223,11 +216,8 @@ void bn_grad(const Attrs& attrs, const Args& args) noexcept {
   planes.pixels = shape[2] * shape[3];
   const bool training = attrs.flag("training");
   with_clamp(clamp_of(attrs), [&]<Clamp clamp>() {
-    with_stream(outgrows_caches(planes.dy->spec), [&]<bool streamed>() {
-#pragma omp parallel
-      {
-#pragma omp for schedule(static) nowait
-        for (std::int64_t cb = 0; cb < blocks_of(shape[1]); ++cb) {
+    for_each_streaming(
+        blocks_of(shape[1]), outgrows_caches(planes.dy->spec), [&]<bool streamed>(std::int64_t cb) {
           const BnChannels c = parameters.block(cb);
           const std::int64_t lanes = shape[1] - cb * kLanes;
           float* dg = dgamma ? dgamma + cb * kLanes : nullptr;
@@ -236,10 +226,7 @@ void bn_grad(const Attrs& attrs, const Args& args) noexcept {
             grad_block<clamp, true, streamed>(planes, c, cb, lanes, training, dg, db);
           else
             grad_block<clamp, false, streamed>(planes, c, cb, lanes, training, dg, db);
-        }
-        if (streamed) end_stream();
-      }
-    });
+        });
   });
 }
 

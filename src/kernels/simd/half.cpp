@@ -41,48 +41,36 @@ Scale scale_of(__m256 largest) {
 
 void pack_half(const TensorView& from, std::byte* to) noexcept {
   const Planes planes(from.spec);
-#pragma omp parallel
-  {
-#pragma omp for schedule(static) nowait
-    for (std::int64_t p = 0; p < planes.count; ++p) {
-      const float* plane = from.as<float>() + p * planes.pixels * kLanes;
-      std::byte* packed = to + p * planes.packed_bytes();
-      const __m256 magnitude = _mm256_castsi256_ps(_mm256_set1_epi32(0x7FFFFFFF));
-      __m256 largest = _mm256_setzero_ps();
-      for (std::int64_t i = 0; i < planes.pixels; ++i)
-        largest =
-            _mm256_max_ps(largest, _mm256_and_ps(magnitude, _mm256_loadu_ps(plane + i * kLanes)));
-      const Scale scale = scale_of(largest);
-      _mm256_storeu_ps(reinterpret_cast<float*>(packed), scale.up);
-      auto* halves = reinterpret_cast<__m128i*>(packed + kScaleBytes);
-      for (std::int64_t i = 0; i < planes.pixels; ++i)
-        // Read again only in backward: by then no cache holds it.
-        _mm_stream_si128(
-            halves + i,
-            _mm256_cvtps_ph(_mm256_mul_ps(_mm256_loadu_ps(plane + i * kLanes), scale.down),
-                            _MM_FROUND_TO_NEAREST_INT));
-    }
-    end_stream();
-  }
+  // Read again only in backward: by then no cache holds it.
+  for_each_streaming(planes.count, true, [&]<bool>(std::int64_t p) {
+    const float* plane = from.as<float>() + p * planes.pixels * kLanes;
+    std::byte* packed = to + p * planes.packed_bytes();
+    const __m256 magnitude = _mm256_castsi256_ps(_mm256_set1_epi32(0x7FFFFFFF));
+    __m256 largest = _mm256_setzero_ps();
+    for (std::int64_t i = 0; i < planes.pixels; ++i)
+      largest =
+          _mm256_max_ps(largest, _mm256_and_ps(magnitude, _mm256_loadu_ps(plane + i * kLanes)));
+    const Scale scale = scale_of(largest);
+    _mm256_storeu_ps(reinterpret_cast<float*>(packed), scale.up);
+    auto* halves = reinterpret_cast<__m128i*>(packed + kScaleBytes);
+    for (std::int64_t i = 0; i < planes.pixels; ++i)
+      _mm_stream_si128(
+          halves + i,
+          _mm256_cvtps_ph(_mm256_mul_ps(_mm256_loadu_ps(plane + i * kLanes), scale.down),
+                          _MM_FROUND_TO_NEAREST_INT));
+  });
 }
 
 void unpack_half(const std::byte* from, const TensorView& to) noexcept {
   const Planes planes(to.spec);
-  with_stream(outgrows_caches(to.spec), [&]<bool streamed>() {
-#pragma omp parallel
-    {
-#pragma omp for schedule(static) nowait
-      for (std::int64_t p = 0; p < planes.count; ++p) {
-        float* plane = to.as<float>() + p * planes.pixels * kLanes;
-        const std::byte* packed = from + p * planes.packed_bytes();
-        const __m256 up = _mm256_loadu_ps(reinterpret_cast<const float*>(packed));
-        const auto* halves = reinterpret_cast<const __m128i*>(packed + kScaleBytes);
-        for (std::int64_t i = 0; i < planes.pixels; ++i)
-          put8<streamed>(plane + i * kLanes,
-                         _mm256_mul_ps(_mm256_cvtph_ps(_mm_loadu_si128(halves + i)), up));
-      }
-      if (streamed) end_stream();
-    }
+  for_each_streaming(planes.count, outgrows_caches(to.spec), [&]<bool streamed>(std::int64_t p) {
+    float* plane = to.as<float>() + p * planes.pixels * kLanes;
+    const std::byte* packed = from + p * planes.packed_bytes();
+    const __m256 up = _mm256_loadu_ps(reinterpret_cast<const float*>(packed));
+    const auto* halves = reinterpret_cast<const __m128i*>(packed + kScaleBytes);
+    for (std::int64_t i = 0; i < planes.pixels; ++i)
+      put8<streamed>(plane + i * kLanes,
+                     _mm256_mul_ps(_mm256_cvtph_ps(_mm_loadu_si128(halves + i)), up));
   });
 }
 

@@ -20,16 +20,22 @@ void put8(float* p, Vec8 v) {
     store8(p, v);
 }
 
-// Every thread that streamed calls it before others may read what it wrote.
-inline void end_stream() { _mm_sfence(); }
-
-// Calls body.template operator()<streamed>() for the runtime value.
+// Calls body.template operator()<streamed>(i) for every i below `count`, shared out among the
+// threads in equal runs. What was streamed has arrived when it returns.
 template <class Body>
-void with_stream(bool streamed, Body body) {
+void for_each_streaming(std::int64_t count, bool streamed, Body body) {
+  const auto loop = [&]<bool kStreamed>() {
+#pragma omp parallel
+    {
+#pragma omp for schedule(static) nowait
+      for (std::int64_t i = 0; i < count; ++i) body.template operator()<kStreamed>(i);
+      if (kStreamed) _mm_sfence();
+    }
+  };
   if (streamed)
-    body.template operator()<true>();
+    loop.template operator()<true>();
   else
-    body.template operator()<false>();
+    loop.template operator()<false>();
 }
 
 }  // namespace plimsoll::kernels
