@@ -18,13 +18,15 @@ struct BoundInstruction {
   std::vector<TensorView> in;
   std::vector<TensorView> out;
   std::byte* scratch = nullptr;
+  std::byte* packed = nullptr;
   std::size_t transfers_needed = 0;  // so many must be complete before it
 };
 
 void execute(const BoundInstruction& step) noexcept {
   switch (step.kind) {
     case StepKind::run:
-      step.job->run({.in = step.in, .out = step.out, .scratch = step.scratch});
+      step.job->run(
+          {.in = step.in, .out = step.out, .scratch = step.scratch, .packed = step.packed});
       break;
     case StepKind::pack: kernels::pack_half(step.in[0], step.out[0].data); break;
     case StepKind::unpack: kernels::unpack_half(step.in[0].data, step.out[0]); break;
@@ -154,6 +156,7 @@ void Session::bind(Track& track) {
                            .in = {},
                            .out = {},
                            .scratch = arena_->at(instruction.scratch)};
+    if (instruction.packed >= 0) bound.packed = arena_->at(instruction.packed);
     if (instruction.kind == StepKind::run) {
       const Node& node = graph.node(instruction.node);
       bound.job = track.nodes[instruction.node.at()].job.get();

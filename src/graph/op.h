@@ -73,6 +73,7 @@ struct OpDef {
   std::vector<InPlace> in_place = {};
   bool needs_dense = false;      // its kernels read and write whole tensors only, never slices
   bool cheap_to_repeat = false;  // recomputing costs about one pass over memory
+  bool packs_input = false;      // its kernels write Args::packed when asked to
   ViewKind view = ViewKind::none;
   Cost (*cost)(const Attrs&, std::span<const Spec> in, std::span<const Spec> out) = nullptr;
 

@@ -7,7 +7,7 @@
 
 namespace plimsoll::kernels {
 
-// in: y; out: mean [C], biased variance [C].
+// in: y; out: mean [C], biased variance [C]; packed: y, which is dense then.
 void bn_stats(const Attrs& attrs, const Args& args) noexcept;
 
 // in: y, mean, variance, [gamma], [beta], [residual]; out: z = act(scale * y + shift + residual).

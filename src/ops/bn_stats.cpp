@@ -1,5 +1,6 @@
 // Mean and biased variance of every channel over a batch.
 #include "kernels/batch_norm.h"
+#include "kernels/half.h"
 #include "ops/rules.h"
 
 namespace plimsoll::ops {
@@ -32,6 +33,7 @@ void ref(const Attrs&, const Args& args) noexcept {
       args.out[1].at<T>(c) = static_cast<T>(squares / count);
     }
   });
+  if (args.packed != nullptr) kernels::pack_half(y, args.packed);
 }
 
 // bn_apply with training=1 owns the whole gradient, the way through the statistics included.
@@ -45,6 +47,7 @@ const OpFamily bn_stats{{
      .doc = "Mean and biased variance of every channel over a batch.",
      .infer = infer,
      .backward = no_gradient,
+     .packs_input = true,
      .cost = pass_over<3>,
      .kernels = {{"avx2", f32_job<kernels::bn_stats>}, {"ref", plain_job<ref>}},
      .samples = {{.in = {{blocked(3, 13, 5, 7)}}},

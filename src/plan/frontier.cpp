@@ -130,9 +130,13 @@ Frontier find_frontier(const Problem& problem, const Means& means) {
     // Points closer than this are not worth their placement.
     if (previous > 0 && entry.score.peak > previous - previous / 80) continue;
     PlanPoint point = place_plan(scheduler, entry.fates);
+    const bool leaves_gaps = point.bytes > entry.score.peak + entry.score.peak / 100;
     previous = entry.score.peak;
-    // Behind one that leaves gaps the next may be nearer.
-    if (point.bytes > previous + previous / 100) previous += previous / 120;
+    if (leaves_gaps) {
+      // A plan of nearly this size that fits together stands for it.
+      previous += previous / 120;
+      if (!frontier.points.empty()) continue;
+    }
     if (point.bytes > least.bytes) frontier.points.push_back(std::move(point));
   }
   frontier.points.push_back(std::move(least));

@@ -13,7 +13,7 @@ namespace plimsoll {
 namespace {
 
 // Raised whenever the search changes, so that no old frontier is taken for a new one.
-constexpr int kVersion = 3;
+constexpr int kVersion = 4;
 constexpr std::string_view kLetters = "krehsu";  // one per Fate
 
 std::string letters_of(const Problem& problem, const Fates& fates) {

@@ -59,7 +59,8 @@ class TapeMaker {
                      .again = step.again,
                      .in = {},
                      .out = {},
-                     .scratch = block_offset(first_scratch_ + s)};
+                     .scratch = block_offset(first_scratch_ + s),
+                     .packed = step.packed < 0 ? -1 : instance_offset(step.packed)};
     if (step.kind != StepKind::run) {
       made.value = value_id(schedule.instances[static_cast<std::size_t>(*operand)].root);
       made.in = {instance_offset(operand[0])};

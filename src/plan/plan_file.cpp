@@ -69,8 +69,9 @@ class Line {
     ++next_;
     return id;
   }
+  bool at_end() const { return next_ == words_.size(); }
   void end() const {
-    if (next_ != words_.size()) refuse("the end of the line");
+    if (!at_end()) refuse("the end of the line");
   }
 
  private:
@@ -87,12 +88,14 @@ void parse_run(Line& line, bool again, const Graph& graph, Tape& tape) {
   const Node& node = graph.nodes()[static_cast<std::size_t>(index)];
   line.keyword(node.op->name);
   line.keyword(node.name);
-  tape.instructions.push_back({.kind = StepKind::run,
-                               .again = again,
-                               .node = NodeId{static_cast<std::int32_t>(index)},
-                               .in = line.numbers("in", node.in.size(), kMostBytes),
-                               .out = line.numbers("out", node.out.size(), kMostBytes),
-                               .scratch = line.numbers("scratch", 1, kMostBytes)[0]});
+  tape.instructions.push_back(
+      {.kind = StepKind::run,
+       .again = again,
+       .node = NodeId{static_cast<std::int32_t>(index)},
+       .in = line.numbers("in", node.in.size(), kMostBytes),
+       .out = line.numbers("out", node.out.size(), kMostBytes),
+       .scratch = line.numbers("scratch", 1, kMostBytes)[0],
+       .packed = line.at_end() ? -1 : line.numbers("packed", 1, kMostBytes)[0]});
 }
 
 void parse_conversion(Line& line, StepKind kind, const Graph& graph, Tape& tape) {
@@ -131,8 +134,10 @@ std::string plan_text(const Tape& tape, const Graph& graph) {
       text += fmt::format("{} {}", i.kind == StepKind::pack ? "pack" : "unpack",
                           graph.value(i.value).name);
     }
-    text += fmt::format(" in {} out {} scratch {}\n", fmt::join(i.in, " "), fmt::join(i.out, " "),
+    text += fmt::format(" in {} out {} scratch {}", fmt::join(i.in, " "), fmt::join(i.out, " "),
                         i.scratch);
+    if (i.packed >= 0) text += fmt::format(" packed {}", i.packed);
+    text += '\n';
   }
   for (const Transfer& t : tape.transfers)
     text +=

@@ -45,6 +45,7 @@ class Problem {
     double nominal_seconds = 0;
     bool idle = false;              // moves no bytes: never executed
     bool forward = false;           // before backward_begin
+    std::int32_t packs = -1;        // root whose 16-bit form it can write as it reads it
     std::vector<InPlace> in_place;  // those between whole roots of equal size
   };
   // A value that has bytes of its own; indexed like values, others are empty.

@@ -3,88 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <optional>
 
-#include "base/random.h"
+#include "plan/replay_memory.h"
+#include "plan/replay_parts.h"
 
 namespace plimsoll {
+namespace replay {
 namespace {
-
-struct Fault {
-  std::string what;
-};
-
-// Content is named by how it was made; two runs of a node on equal contents make equal content.
-using Content = std::uint64_t;
-constexpr Content kUndefined = 0;
-
-Content mix(Content a, Content b) {
-  return splitmix64(a ^ (b * 0x9E3779B97F4A7C15ULL + 0x7F4A7C15));
-}
-
-// A range of bytes.
-struct Range {
-  std::int64_t begin = 0;
-  std::int64_t bytes = 0;
-  std::int64_t end() const { return begin + bytes; }
-  bool overlaps(const Range& other) const { return begin < other.end() && other.begin < end(); }
-};
-
-// Which byte of which content lies where.
-class Memory {
- public:
-  explicit Memory(std::int64_t bytes) : bytes_(bytes) {
-    pieces_[0] = {.end = bytes, .content = kUndefined, .shift = 0};
-  }
-
-  void check_inside(const Range& range, const char* what) const {
-    if (range.begin < 0 || range.bytes < 0 || range.bytes > bytes_ ||
-        range.begin > bytes_ - range.bytes)
-      throw Fault{fmt::format("{} at {} of {} bytes is outside the {} that there are", what,
-                              range.begin, range.bytes, bytes_)};
-  }
-  // Bytes [from, from + range.bytes) of `content` now lie in `range`.
-  void write(const Range& range, Content content, std::int64_t from) {
-    if (range.bytes == 0) return;
-    split(range.begin);
-    split(range.end());
-    const auto first = pieces_.find(range.begin);
-    pieces_.erase(first, pieces_.lower_bound(range.end()));
-    pieces_[range.begin] = {.end = range.end(), .content = content, .shift = range.begin - from};
-  }
-  bool holds(const Range& range, Content content, std::int64_t from) const {
-    if (range.bytes == 0) return true;
-    auto piece = std::prev(pieces_.upper_bound(range.begin));
-    for (; piece != pieces_.end() && piece->first < range.end(); ++piece)
-      if (piece->second.content != content || piece->second.shift != range.begin - from)
-        return false;
-    return true;
-  }
-
- private:
-  struct Piece {
-    std::int64_t end;
-    Content content;
-    std::int64_t shift;
-  };
-  void split(std::int64_t at) {
-    if (at >= bytes_) return;
-    auto piece = std::prev(pieces_.upper_bound(at));
-    if (piece->first == at) return;
-    const Piece tail = piece->second;
-    piece->second.end = at;
-    pieces_[at] = tail;
-  }
-  std::map<std::int64_t, Piece> pieces_;
-  std::int64_t bytes_;
-};
-
-// Channels of a value that are channels of another one, which a node or nobody made.
-struct Part {
-  ValueId maker_value;
-  std::int64_t first_channel = 0;
-  std::int64_t channels = 0;
-};
 
 class Replay {
  public:
@@ -99,7 +25,7 @@ class Replay {
 
   void run() {
     check_form();
-    find_parts();
+    parts_.emplace(graph_, tape_);
     fill();
     std::size_t next = 0;
     for (std::size_t i = 0; i < tape_.instructions.size(); ++i) {
@@ -157,78 +83,8 @@ class Replay {
     }
   }
 
-  // A concat or split that never runs only names what lies elsewhere.
-  void find_parts() {
-    std::vector<bool> runs(graph_.nodes().size(), false);
-    for (const Instruction& instruction : tape_.instructions)
-      if (instruction.kind == StepKind::run) runs[instruction.node.at()] = true;
-    parts_.resize(graph_.values().size());
-    for (std::size_t v = 0; v < parts_.size(); ++v) {
-      const Spec& spec = graph_.values()[v].spec;
-      const bool is_image = spec.layout == Layout::blocked;
-      parts_[v] = {{ValueId{static_cast<std::int32_t>(v)}, 0, is_image ? spec.shape[1] : 0}};
-    }
-    for (std::size_t n = 0; n < runs.size(); ++n) {
-      const Node& node = graph_.nodes()[n];
-      if (runs[n]) continue;
-      if (node.op->view == ViewKind::concat) {
-        std::vector<Part> parts;
-        for (ValueId in : node.in)
-          parts.insert(parts.end(), parts_[in.at()].begin(), parts_[in.at()].end());
-        parts_[node.out[0].at()] = std::move(parts);
-      } else if (node.op->view == ViewKind::split) {
-        std::int64_t first = 0;
-        for (ValueId out : node.out) {
-          const std::int64_t channels = graph_.spec(out).shape[1];
-          parts_[out.at()] = cut(parts_[node.in[0].at()], first, channels);
-          first += channels;
-        }
-      } else {
-        throw Fault{fmt::format("{} '{}' never runs", node.op->name, node.name)};
-      }
-    }
-  }
-  static std::vector<Part> cut(const std::vector<Part>& parts, std::int64_t first,
-                               std::int64_t channels) {
-    std::vector<Part> result;
-    std::int64_t position = 0;
-    for (const Part& part : parts) {
-      const std::int64_t from = std::max(first, position);
-      const std::int64_t to = std::min(first + channels, position + part.channels);
-      if (from < to)
-        result.push_back({part.maker_value, part.first_channel + from - position, to - from});
-      position += part.channels;
-    }
-    return result;
-  }
-
-  // body(range of the arena, value whose content lies there, first byte of it) for every piece of
-  // `id` stored at `offset`.
-  template <class Body>
-  void for_pieces(ValueId id, std::int64_t offset, Body body) const {
-    const Spec& spec = graph_.spec(id);
-    if (spec.layout != Layout::blocked) return body(Range{offset, spec.bytes()}, id, 0);
-    ValueId outer = id;
-    while (graph_.value(outer).home) outer = graph_.value(outer).home->parent;
-    const std::int64_t images = spec.shape[0];
-    const std::int64_t stride = graph_.spec(outer).bytes() / images;
-    const std::vector<Part>& parts = parts_[id.at()];
-    if (parts.size() == 1 && parts[0].maker_value == id && stride * images == spec.bytes())
-      return body(Range{offset, spec.bytes()}, id, 0);
-    const std::int64_t pixel_bytes = spec.shape[2] * spec.shape[3] * size_of(spec.dtype);
-    for (std::int64_t n = 0; n < images; ++n) {
-      std::int64_t position = offset + n * stride;
-      for (const Part& part : parts) {
-        const std::int64_t bytes = round_up(part.channels, kLanes) * pixel_bytes;
-        const std::int64_t from =
-            n * (graph_.spec(part.maker_value).bytes() / images) + part.first_channel * pixel_bytes;
-        body(Range{position, bytes}, part.maker_value, from);
-        position += bytes;
-      }
-    }
-  }
   void read(ValueId id, std::int64_t offset, const char* what) const {
-    for_pieces(id, offset, [&](const Range& range, ValueId maker, std::int64_t from) {
+    parts_->for_pieces(id, offset, [&](const Range& range, ValueId maker, std::int64_t from) {
       arena_.check_inside(range, what);
       if (content_[maker.at()] == kUndefined) fail("{} '{}' was never made", what, name(maker));
       if (!arena_.holds(range, content_[maker.at()], from))
@@ -236,14 +92,14 @@ class Replay {
     });
   }
   void write(ValueId id, std::int64_t offset) {
-    for_pieces(id, offset, [&](const Range& range, ValueId maker, std::int64_t from) {
+    parts_->for_pieces(id, offset, [&](const Range& range, ValueId maker, std::int64_t from) {
       arena_.check_inside(range, "an output");
       arena_.write(range, content_[maker.at()], from);
     });
   }
   Content content_of(ValueId id) const {
     Content content = 1;
-    for (const Part& part : parts_[id.at()])
+    for (const Part& part : parts_->of(id))
       content = mix(mix(content, content_[part.maker_value.at()]),
                     static_cast<Content>(part.first_channel));
     return content;
@@ -272,7 +128,7 @@ class Replay {
   // All bytes that an operand may touch, as one range per image.
   std::vector<Range> extent(ValueId id, std::int64_t offset) const {
     std::vector<Range> ranges;
-    for_pieces(id, offset, [&](const Range& range, ValueId, std::int64_t) {
+    parts_->for_pieces(id, offset, [&](const Range& range, ValueId, std::int64_t) {
       if (!ranges.empty() && ranges.back().end() == range.begin)
         ranges.back().bytes += range.bytes;
       else
@@ -343,6 +199,7 @@ class Replay {
     }
     check_overlaps(instruction, node);
     arena_.write({instruction.scratch, rules_.scratch[n]}, kUndefined, 0);
+    if (instruction.packed >= 0) write_packed(instruction, node);
     for (std::size_t o = 0; o < node.out.size(); ++o) {
       Content& content = content_[node.out[o].at()];
       const Content now = mix(made, o + 1);
@@ -353,21 +210,41 @@ class Replay {
     }
   }
 
-  // The 16-bit form stands for its value: lossy, but the same for everybody who reads it.
-  void convert(const Instruction& instruction) {
-    const ValueId id = instruction.value;
+  // Where a value's 16-bit form lies, after everything that can be said against that place.
+  Range packed_range(ValueId id, std::int64_t offset) const {
     const Spec& spec = graph_.spec(id);
     const std::int64_t planes = spec.layout == Layout::blocked && spec.dtype == DType::f32
                                     ? spec.shape[0] * round_up(spec.shape[1], kLanes) / kLanes
                                     : 0;
     if (planes == 0) fail("'{}' has no 16-bit form", name(id));
-    const std::int64_t packed_bytes = planes * kLanes * 4 + spec.bytes() / 2;
-    const bool packs = instruction.kind == StepKind::pack;
-    const Range packed{packs ? instruction.out[0] : instruction.in[0], packed_bytes};
-    const std::int64_t offset = packs ? instruction.in[0] : instruction.out[0];
+    const Range packed{offset, planes * kLanes * 4 + spec.bytes() / 2};
     arena_.check_inside(packed, "a 16-bit form");
-    if (packed.begin < rules_.resident_bytes || offset < rules_.resident_bytes)
-      fail("'{}' lies over weights or state", name(id));
+    if (packed.begin < rules_.resident_bytes) fail("'{}' lies over weights or state", name(id));
+    return packed;
+  }
+
+  void write_packed(const Instruction& instruction, const Node& node) {
+    if (!node.op->packs_input || graph_.value(node.in[0]).home)
+      fail("'{}' cannot write a 16-bit form", node.name);
+    const std::vector<Range> packed{packed_range(node.in[0], instruction.packed)};
+    std::vector<std::vector<Range>> others{
+        {{instruction.scratch, rules_.scratch[instruction.node.at()]}}};
+    for (std::size_t i = 0; i < node.in.size(); ++i)
+      others.push_back(extent(node.in[i], instruction.in[i]));
+    for (std::size_t o = 0; o < node.out.size(); ++o)
+      others.push_back(extent(node.out[o], instruction.out[o]));
+    for (const auto& other : others)
+      if (overlap(packed, other)) fail("an operand of '{}' overlaps its 16-bit form", node.name);
+    arena_.write(packed[0], mix(5, content_of(node.in[0])), 0);
+  }
+
+  // The 16-bit form stands for its value: lossy, but the same for everybody who reads it.
+  void convert(const Instruction& instruction) {
+    const ValueId id = instruction.value;
+    const bool packs = instruction.kind == StepKind::pack;
+    const Range packed = packed_range(id, packs ? instruction.out[0] : instruction.in[0]);
+    const std::int64_t offset = packs ? instruction.in[0] : instruction.out[0];
+    if (offset < rules_.resident_bytes) fail("'{}' lies over weights or state", name(id));
     if (overlap(extent(id, offset), {packed})) fail("'{}' overlaps its 16-bit form", name(id));
     if (packs) {
       read(id, offset, "input");
@@ -448,21 +325,23 @@ class Replay {
   Memory arena_;
   Memory file_;
   std::vector<Content> content_;  // per value: what it holds once made
-  std::vector<std::vector<Part>> parts_;
+  std::optional<Parts> parts_;    // once the form is known to be good
   std::vector<int> runs_;
   std::vector<std::size_t> under_way_;
   std::size_t at_ = 0;
 };
 
 }  // namespace
+}  // namespace replay
 
 std::optional<std::string> find_fault(const Graph& graph, const Tape& tape,
                                       const ReplayRules& rules) {
   try {
-    if (tape.arena_bytes < 0 || tape.spill_bytes < 0) throw Fault{"an arena of less than nothing"};
-    Replay(graph, tape, rules).run();
+    if (tape.arena_bytes < 0 || tape.spill_bytes < 0)
+      throw replay::Fault{"an arena of less than nothing"};
+    replay::Replay(graph, tape, rules).run();
     return std::nullopt;
-  } catch (const Fault& fault) {
+  } catch (const replay::Fault& fault) {
     return fault.what;
   }
 }

@@ -74,6 +74,7 @@ void Scheduler::end_forward_use(std::size_t node) {
     const auto at = static_cast<std::size_t>(root);
     const Fate fate = (*fates_)[at];
     if (is_half(fate)) {
+      if (stored_[at] >= 0) continue;  // packed on the way
       stored_[at] = begin_instance(root, true);
       convert(StepKind::pack, root, current_[at], stored_[at]);
     } else if (fate == Fate::spill) {
@@ -131,8 +132,10 @@ void Scheduler::convert(StepKind kind, std::int32_t root, std::int32_t from, std
   schedule_.operands.push_back(to);
   // Packing looks for the largest value first, which costs a little more than reading once.
   const Problem::Root& moved = problem_.roots()[static_cast<std::size_t>(root)];
-  const std::int64_t bytes =
-      moved.bytes + (kind == StepKind::pack ? 2 * moved.half_bytes : moved.half_bytes);
+  charge_pass(moved.bytes + (kind == StepKind::pack ? 2 * moved.half_bytes : moved.half_bytes));
+}
+
+void Scheduler::charge_pass(std::int64_t bytes) {
   schedule_.extra_seconds +=
       price_ == Price::known ? problem_.pass_seconds(bytes) : problem_.nominal_pass_seconds(bytes);
 }
@@ -168,6 +171,12 @@ void Scheduler::execute(std::int32_t index, bool again) {
       instance(held).last = std::max(instance(held).last, step);
     }
     schedule_.operands.push_back(held);
+  }
+  if (node.packs >= 0 && !again && is_half((*fates_)[static_cast<std::size_t>(node.packs)])) {
+    scheduled.packed = begin_instance(node.packs, true);
+    stored_[static_cast<std::size_t>(node.packs)] = scheduled.packed;
+    // The second look at a plane finds it in the cache.
+    charge_pass(2 * problem_.roots()[static_cast<std::size_t>(node.packs)].half_bytes);
   }
   if (again)
     schedule_.extra_seconds += price_ == Price::known ? node.seconds : node.nominal_seconds;

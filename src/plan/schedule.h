@@ -26,6 +26,7 @@ struct ScheduledStep {
   bool again = false;
   std::int32_t node = -1;  // -1 for pack and unpack
   std::int32_t first_operand = 0;
+  std::int32_t packed = -1;  // instance that a run writes its first operand's 16-bit form to
 };
 
 // A value on its way to the spill file or back, while other steps run. Step numbers: a store may
@@ -84,6 +85,7 @@ class Scheduler {
   void make_available(std::int32_t root);
   void execute(std::int32_t node, bool again);
   void convert(StepKind kind, std::int32_t root, std::int32_t from, std::int32_t to);
+  void charge_pass(std::int64_t bytes);
   void end_forward_use(std::size_t node);
   std::int32_t begin_instance(std::int32_t root, bool packed = false);
   std::int32_t step_count() const { return static_cast<std::int32_t>(schedule_.steps.size()); }

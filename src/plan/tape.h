@@ -24,6 +24,7 @@ struct Instruction {
   std::vector<std::int64_t> in;
   std::vector<std::int64_t> out;
   std::int64_t scratch = 0;
+  std::int64_t packed = -1;  // of run: where it also writes the 16-bit form of its first operand
   bool operator==(const Instruction&) const = default;
 };
 

@@ -32,6 +32,7 @@ struct Args {
   std::span<const TensorView> in;
   std::span<const TensorView> out;
   std::byte* scratch = nullptr;  // Job::scratch() bytes, 64-byte aligned, contents undefined
+  std::byte* packed = nullptr;   // where the 16-bit form of in[0] is to be written too; see OpDef
 };
 
 // One kernel made ready for one call. Immutable while it runs, except for handles of libraries: a

@@ -115,11 +115,25 @@ TEST_P(Planner, UnpacksOnceWhatItThenKeeps) {
   const auto count = [&](Fate fate, StepKind kind) {
     const Tape tape = make_tape(problem_, problem_.all(fate));
     return std::count_if(tape.instructions.begin(), tape.instructions.end(),
-                         [&](const Instruction& step) { return step.kind == kind; });
+                         [&](const Instruction& step) {
+                           const bool packs_too = kind == StepKind::pack && step.packed >= 0;
+                           return step.kind == kind || packs_too;
+                         });
   };
   EXPECT_EQ(count(Fate::half, StepKind::pack), count(Fate::half_once, StepKind::pack));
   EXPECT_LE(count(Fate::half_once, StepKind::unpack), count(Fate::half_once, StepKind::pack));
   EXPECT_LT(count(Fate::half_once, StepKind::unpack), count(Fate::half, StepKind::unpack));
+}
+
+TEST_P(Planner, PacksWhatIsBeforeABatchNormAsItsStatisticsAreTaken) {
+  const Tape tape = make_tape(problem_, problem_.all(Fate::half));
+  int packed = 0;
+  for (const Instruction& step : tape.instructions) {
+    if (step.packed < 0) continue;
+    EXPECT_EQ(problem_.graph().node(step.node).op->name, "bn_stats");
+    ++packed;
+  }
+  EXPECT_GT(packed, 5);
 }
 
 TEST_P(Planner, PricesConversionsByWhatCheapKernelsTake) {

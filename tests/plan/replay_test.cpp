@@ -116,6 +116,27 @@ TEST_F(Checker, FindsScratchThatLiesOverAnOperand) {
   EXPECT_EQ(passed, 0);
 }
 
+TEST_F(Checker, FindsA16BitFormWrittenOverAnOperandOrTooFarOrByTheWrongOp) {
+  const auto [tried, passed] = missed([](Tape& tape, std::size_t i) {
+    Instruction& instruction = tape.instructions[i];
+    if (instruction.packed < 0) return false;
+    instruction.packed = i % 2 == 0 ? instruction.in[0] : tape.arena_bytes - 64;
+    return true;
+  });
+  EXPECT_GT(tried, 2);
+  EXPECT_EQ(passed, 0);
+  const auto [lent, unnoticed] = missed([&](Tape& tape, std::size_t i) {
+    Instruction& instruction = tape.instructions[i];
+    if (instruction.kind != StepKind::run || instruction.packed >= 0) return false;
+    if (problem_.graph().node(instruction.node).op->packs_input) return false;
+    instruction.packed = tape.arena_bytes;
+    tape.arena_bytes *= 2;
+    return true;
+  });
+  EXPECT_GT(lent, 100);
+  EXPECT_EQ(unnoticed, 0);
+}
+
 TEST_F(Checker, FindsInstructionsInTheWrongOrder) {
   // Neighbours that do not depend on each other may be exchanged: the beginning and the end of the
   // step may not.

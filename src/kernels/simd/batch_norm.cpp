@@ -4,6 +4,7 @@
 
 #include "kernels/plane.h"
 #include "kernels/simd/bn_channels.h"
+#include "kernels/simd/half8.h"
 #include "kernels/simd/stream8.h"
 
 namespace plimsoll::kernels {
@@ -30,34 +31,43 @@ void bn_stats(const Attrs&, const Args& args) noexcept {
   const std::int64_t pixels = y.spec.shape[2] * y.spec.shape[3];
   float* mean = args.out[0].as<float>();
   float* variance = args.out[1].as<float>();
-#pragma omp parallel for schedule(static)
-  for (std::int64_t cb = 0; cb < blocks_of(channels); ++cb) {
+  const Planes planes(y.spec);
+  for_each_streaming(blocks_of(channels), args.packed != nullptr, [&]<bool packs>(std::int64_t cb) {
     // Sums are taken around the first pixel: with a mean far from zero their difference keeps its
     // digits.
     const Vec8 pivot = load8(plane<float>(y, 0, cb));
     Sum8 sum, squares;
     for (std::int64_t n = 0; n < images; ++n) {
       const float* p = plane<float>(y, n, cb);
+      Vec8 largest = zero8();
       for (std::int64_t begin = 0; begin < pixels; begin += kChunk) {
         const std::int64_t end = begin + kChunk < pixels ? begin + kChunk : pixels;
         Vec8 s0 = zero8(), s1 = zero8(), q0 = zero8(), q1 = zero8();
         std::int64_t i = begin;
         for (; i + 2 <= end; i += 2) {
-          const Vec8 a = _mm256_sub_ps(load8(p + i * kLanes), pivot);
-          const Vec8 b = _mm256_sub_ps(load8(p + (i + 1) * kLanes), pivot);
+          const Vec8 first = load8(p + i * kLanes), second = load8(p + (i + 1) * kLanes);
+          if constexpr (packs)
+            largest = _mm256_max_ps(largest, _mm256_max_ps(magnitude8(first), magnitude8(second)));
+          const Vec8 a = _mm256_sub_ps(first, pivot);
+          const Vec8 b = _mm256_sub_ps(second, pivot);
           s0 = _mm256_add_ps(s0, a);
           s1 = _mm256_add_ps(s1, b);
           q0 = fma8(a, a, q0);
           q1 = fma8(b, b, q1);
         }
         if (i < end) {
-          const Vec8 a = _mm256_sub_ps(load8(p + i * kLanes), pivot);
+          const Vec8 last = load8(p + i * kLanes);
+          if constexpr (packs) largest = _mm256_max_ps(largest, magnitude8(last));
+          const Vec8 a = _mm256_sub_ps(last, pivot);
           s0 = _mm256_add_ps(s0, a);
           q0 = fma8(a, a, q0);
         }
         sum.add(_mm256_add_ps(s0, s1));
         squares.add(_mm256_add_ps(q0, q1));
       }
+      if constexpr (packs)
+        pack_plane(p, pixels, largest,
+                   args.packed + (n * blocks_of(channels) + cb) * planes.packed_bytes());
     }
     double s[kLanes], q[kLanes];
     float centre[kLanes];
@@ -71,7 +81,7 @@ void bn_stats(const Attrs&, const Args& args) noexcept {
       mean[cb * kLanes + lane] = static_cast<float>(centre[lane] + shift);
       variance[cb * kLanes + lane] = static_cast<float>(spread > 0 ? spread : 0);
     }
-  }
+  });
 }
 
 void bn_apply(const Attrs& attrs, const Args& args) noexcept {
