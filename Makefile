@@ -19,7 +19,7 @@ test: build ## build, check the rules, run the fast tests
 	@tools/check
 	@ctest --preset release -j $(JOBS) -L fast
 
-test-all: test ## everything: clang-tidy, slow tests, sanitizers (an hour or more)
+test-all: test ## everything: clang-tidy, slow tests, sanitizers (about an hour)
 	@tools/deps --all
 	@tools/check --tidy
 	@ctest --preset release -j $(JOBS) -L slow

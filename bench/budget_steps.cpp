@@ -9,56 +9,29 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/cache_directory.h"
 #include "base/stopwatch.h"
-#include "exec/kernel_times.h"
-#include "ops/table.h"
-#include "train/budget.h"
-#include "train/synthetic_batch.h"
-#include "zoo/zoo.h"
+#include "bench/planned_trainer.h"
 
 namespace plimsoll {
 namespace {
 
-class Runner {
+class Runner : public PlannedTrainer {
  public:
-  Runner(const zoo::Network& network, std::int64_t batch, int threads, std::int64_t bytes,
-         Means means)
-      : batch_(batch),
-        trainer_(op_table(),
-                 [&](nn::Builder& net) { return network.build(net, {.classes = network.classes}); },
-                 {.input = {.batch = batch, .channels = network.channels, .image = network.image},
-                  .train_batches = {batch},
-                  .evaluate_batches = {},
-                  .loss = {},
-                  .optimizer = {}}) {
-    trainer_.session().set_times(KernelTimes::load(cache_directory(), threads));
-    plan_ = plan_within(trainer_.session(), {.bytes = bytes,
-                                             .means = means,
-                                             .around = {.input_bytes = 0, .threads = threads},
-                                             .cache = cache_directory()});
-    trainer_.open();
-  }
-
-  const RunPlan& plan() const { return plan_; }
-
-  void train(std::int64_t step) {
-    fill();
-    trainer_.train_step(batch_, 1e-3F, step, step * batch_);
-  }
+  using PlannedTrainer::PlannedTrainer;
 
   void begin() {
     fill();
+    session().view(0, "lr").as<float>()[0] = 1e-3F;
     next_ = 0;
   }
 
   // Walks on until a node of the graph itself has run; false when there was none left.
   bool advance() {
-    const std::vector<Instruction>& instructions = trainer_.session().tape(0).instructions;
+    const std::vector<Instruction>& instructions = session().tape(0).instructions;
     while (next_ < instructions.size()) {
       const Instruction& instruction = instructions[next_];
       const Stopwatch watch;
-      trainer_.session().run_instruction(0, next_++);
+      session().run_instruction(0, next_++);
       seconds_ += watch.seconds();
       if (instruction.kind == StepKind::run && !instruction.again) return true;
     }
@@ -68,7 +41,7 @@ class Runner {
   double take_seconds() { return std::exchange(seconds_, 0.0); }
 
   bool has_weights_of(const Runner& other) const {
-    const Session &mine = trainer_.session(), &theirs = other.trainer_.session();
+    const Session &mine = session(), &theirs = other.session();
     for (const std::string& name : mine.resident_names()) {
       const TensorView a = mine.resident(name), b = theirs.resident(name);
       if (std::memcmp(a.data, b.data, static_cast<std::size_t>(a.spec.bytes())) != 0) return false;
@@ -77,14 +50,6 @@ class Runner {
   }
 
  private:
-  void fill() {
-    fill_synthetic_batch(trainer_, batch_);
-    trainer_.session().view(0, "lr").as<float>()[0] = 1e-3F;
-  }
-
-  std::int64_t batch_;
-  Trainer trainer_;
-  RunPlan plan_;
   std::size_t next_ = 0;
   double seconds_ = 0;
 };
@@ -96,9 +61,9 @@ int run(char** words) {
   const std::int64_t bytes = std::atoll(words[4]);
   const bool half = std::strcmp(words[5], "f16") == 0;
   omp_set_num_threads(threads);
-  Runner fastest(network, batch, threads, kUnlimited.count, {});
-  Runner tight(network, batch, threads, bytes > 0 ? bytes : fastest.plan().floor_bytes,
-               {.half = half});
+  Runner fastest(network, batch, network.image, threads, kUnlimited.count, {});
+  Runner tight(network, batch, network.image, threads,
+               bytes > 0 ? bytes : fastest.plan().floor_bytes, {.half = half});
   fastest.train(0);
   tight.train(0);
   const bool same = tight.has_weights_of(fastest);

@@ -1,10 +1,11 @@
-"""Times training steps of one network in one framework, in a process of its own.
+"""Training steps of one network in one framework on demand, in a process of its own.
 
-python worker.py torch|torch_channels_last|torch_checkpoint|tf_graph|tf_xla NETWORK BATCH IMAGE THREADS STEPS
+python worker.py torch|torch_channels_last|torch_checkpoint|tf_graph|tf_xla NETWORK BATCH IMAGE THREADS
 
-Prints one JSON object: seconds per step (the first, which compiles and allocates, left out), peak
-resident bytes and the parameter count. torch_checkpoint recomputes by torch.utils.checkpoint, in about
-as many segments as the square root of the network's blocks.
+Prints "ready" after a first step, which compiles and allocates; then, for every line it reads, does a
+step and prints its seconds; at the end of its input, a JSON object with its peak resident bytes and the
+framework's version. torch_checkpoint recomputes by torch.utils.checkpoint, in about as many segments as
+the square root of the network's blocks.
 """
 
 import json
@@ -14,17 +15,16 @@ import sys
 import time
 
 
-def time_steps(step, steps):
+def serve(step):
     step()
-    times = []
-    for _ in range(steps):
+    print("ready", flush=True)
+    for _ in sys.stdin:
         start = time.perf_counter()
         step()
-        times.append(time.perf_counter() - start)
-    return times
+        print(time.perf_counter() - start, flush=True)
 
 
-def run_torch(network, batch, image, threads, steps, channels_last, checkpointed):
+def run_torch(network, batch, image, threads, channels_last, checkpointed):
     import torch
     from torch.utils.checkpoint import checkpoint_sequential
 
@@ -51,11 +51,11 @@ def run_torch(network, batch, image, threads, steps, channels_last, checkpointed
         optimizer.step()
         return float(loss)
 
-    times = time_steps(step, steps)
-    return times, sum(p.numel() for p in model.parameters()), torch.__version__
+    serve(step)
+    return torch.__version__
 
 
-def run_tensorflow(network, batch, image, threads, steps, xla):
+def run_tensorflow(network, batch, image, threads, xla):
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import keras
     import numpy as np
@@ -79,20 +79,18 @@ def run_tensorflow(network, batch, image, threads, steps, xla):
         optimizer.apply(gradients, model.trainable_variables)
         return loss
 
-    times = time_steps(lambda: float(train()), steps)
-    return times, model.count_params(), tf.__version__
+    serve(lambda: float(train()))
+    return tf.__version__
 
 
-def main(kind, network, batch, image, threads, steps):
-    sizes = (network, int(batch), int(image), int(threads), int(steps))
+def main(kind, network, batch, image, threads):
+    sizes = (network, int(batch), int(image), int(threads))
     if kind.startswith("torch"):
-        times, parameters, version = run_torch(
-            *sizes, channels_last=kind != "torch", checkpointed=kind == "torch_checkpoint"
-        )
+        version = run_torch(*sizes, channels_last=kind != "torch", checkpointed=kind == "torch_checkpoint")
     else:
-        times, parameters, version = run_tensorflow(*sizes, xla=kind == "tf_xla")
+        version = run_tensorflow(*sizes, xla=kind == "tf_xla")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"times": times, "parameters": parameters, "version": version, "peak_bytes": peak}))
+    print(json.dumps({"version": version, "peak_bytes": peak}))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,16 @@ if(PLIMSOLL_SANITIZE)
   add_link_options(-fsanitize=${PLIMSOLL_SANITIZE})
 endif()
 
+# For builds that nobody edits: a precompiled header hides a missing #include.
+option(PLIMSOLL_PRECOMPILE "Compile what most files include once" OFF)
+function(plimsoll_precompile target)
+  if(PLIMSOLL_PRECOMPILE)
+    target_precompile_headers(
+      ${target} PRIVATE <algorithm> <array> <charconv> <cmath> <cstdint> <filesystem> <functional>
+      <map> <memory> <optional> <span> <string> <string_view> <vector> <fmt/format.h> ${ARGN})
+  endif()
+endfunction()
+
 add_library(plimsoll_options INTERFACE)
 target_compile_options(
   plimsoll_options

@@ -82,7 +82,7 @@ class Run {
   RunState state_;
   std::int64_t per_epoch_;  // samples
   std::int64_t steps_per_epoch_;
-  Schedule schedule_;
+  RateSchedule schedule_;
   Recorder recorder_;
   RunEvents events_;
   RunPictures pictures_;
@@ -355,7 +355,7 @@ void Run::judge(double monitored, bool whole_epoch) {
 
 void Run::follow_plateau(double loss) {
   if (!schedule_.is_plateau()) return;
-  const Schedule::PlateauRule& rule = schedule_.plateau();
+  const RateSchedule::PlateauRule& rule = schedule_.plateau();
   if (!state_.plateau_best || loss < *state_.plateau_best - rule.delta) {
     state_.plateau_best = loss;
     state_.plateau_epochs = 0;

@@ -99,8 +99,8 @@ double half_cosine(double from, double to, double share) {
 
 }  // namespace
 
-Schedule::Schedule(const ScheduleOptions& options, double peak, std::int64_t steps,
-                   std::int64_t steps_per_epoch)
+RateSchedule::RateSchedule(const ScheduleOptions& options, double peak, std::int64_t steps,
+                           std::int64_t steps_per_epoch)
     : peak_(peak),
       warmup_(options.warmup),
       steps_(std::max<std::int64_t>(1, steps - options.warmup)) {
@@ -174,13 +174,13 @@ Schedule::Schedule(const ScheduleOptions& options, double peak, std::int64_t ste
   settings.end(name);
 }
 
-double Schedule::rate(std::int64_t step) const {
+double RateSchedule::rate(std::int64_t step) const {
   if (step < warmup_)
     return peak_ * static_cast<double>(step + 1) / static_cast<double>(warmup_ + 1);
   return decayed(step - warmup_);
 }
 
-double Schedule::decayed(std::int64_t step) const {
+double RateSchedule::decayed(std::int64_t step) const {
   const auto at = static_cast<double>(step);
   const double share = std::min(1.0, at / static_cast<double>(steps_));
   switch (kind_) {
@@ -211,7 +211,7 @@ double Schedule::decayed(std::int64_t step) const {
   bug("a schedule of an unknown kind");
 }
 
-double Schedule::restarted(double step) const {
+double RateSchedule::restarted(double step) const {
   double share = step / first_;
   double cycle = 0;
   if (times_ == 1) {

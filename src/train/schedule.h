@@ -24,12 +24,12 @@ struct ScheduleOptions {
 
 // Immutable: the rate of a step depends on the step alone, so a resumed run goes on as it would
 // have. A plateau's part is a factor that the run keeps; see PlateauRule.
-class Schedule {
+class RateSchedule {
  public:
   // `peak` is the rate after warm-up, `steps` the length of the run. UsageError for what makes no
   // sense.
-  Schedule(const ScheduleOptions& options, double peak, std::int64_t steps,
-           std::int64_t steps_per_epoch = 1);
+  RateSchedule(const ScheduleOptions& options, double peak, std::int64_t steps,
+               std::int64_t steps_per_epoch = 1);
 
   // The rate of the step that comes after `step` others.
   double rate(std::int64_t step) const;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "plan/plan.h"
 #include "plan/schedule.h"
+#include "tests/support/mini_networks.h"
 #include "tests/support/zoo_trainer.h"
 #include "train/budget.h"
 
@@ -152,9 +153,7 @@ TEST_P(Planner, SpillsOnlyWhatItReadsBackWhole) {
   for (const Transfer& transfer : tape.transfers) EXPECT_LE(transfer.begin, transfer.end);
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, Planner,
-                         testing::Values("inception_mini", "xception_mini", "resnet20"),
-                         [](const auto& network) { return std::string(network.param); });
+INSTANTIATE_TEST_SUITE_P(Networks, Planner, mini_networks(), network_name);
 
 TEST(Planner, RefusesAPlanOfAnotherNetwork) {
   Trainer one = make_trainer("resnet20", 4);

@@ -1,8 +1,8 @@
 // The same weights, to the bit, over twenty steps at eight budgets; budget_test is its short form.
 #include <gtest/gtest.h>
 
+#include "tests/support/mini_networks.h"
 #include "tests/support/mini_training.h"
-#include "tests/support/threads.h"
 
 namespace plimsoll {
 namespace {
@@ -17,14 +17,7 @@ TEST_P(LongRun, TrainsToTheSameBitsAtEightBudgetsWithEveryOptimizer) {
   expect_same_bits({.network = GetParam(), .optimizer = {.nesterov = true, .clip_norm = 0.5}}, 8);
 }
 
-TEST_P(LongRun, TrainsToTheSameBitsAtEightBudgetsWithTwoThreads) {
-  const Threads threads(2);
-  expect_same_bits({.network = GetParam()}, 8);
-}
-
-INSTANTIATE_TEST_SUITE_P(Mini, LongRun,
-                         testing::Values("inception_mini", "xception_mini", "resnet20"),
-                         [](const auto& network) { return std::string(network.param); });
+INSTANTIATE_TEST_SUITE_P(Mini, LongRun, mini_networks(), network_name);
 
 }  // namespace
 }  // namespace plimsoll

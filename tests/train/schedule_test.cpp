@@ -11,13 +11,13 @@ namespace plimsoll {
 namespace {
 
 TEST(Schedule, AConstantRateStays) {
-  const Schedule schedule({}, 0.1, 100);
+  const RateSchedule schedule({}, 0.1, 100);
   EXPECT_EQ(schedule.rate(0), 0.1);
   EXPECT_EQ(schedule.rate(99), 0.1);
 }
 
 TEST(Schedule, ACosineFallsFromThePeakToZero) {
-  const Schedule schedule({.name = "cosine"}, 0.1, 100);
+  const RateSchedule schedule({.name = "cosine"}, 0.1, 100);
   EXPECT_DOUBLE_EQ(schedule.rate(0), 0.1);
   EXPECT_NEAR(schedule.rate(50), 0.05, 1e-12);
   EXPECT_NEAR(schedule.rate(100), 0.0, 1e-12);
@@ -26,7 +26,7 @@ TEST(Schedule, ACosineFallsFromThePeakToZero) {
 }
 
 TEST(Schedule, WarmUpClimbsToThePeak) {
-  const Schedule schedule({.name = "constant", .warmup = 9}, 1.0, 100);
+  const RateSchedule schedule({.name = "constant", .warmup = 9}, 1.0, 100);
   EXPECT_DOUBLE_EQ(schedule.rate(0), 0.1);
   EXPECT_DOUBLE_EQ(schedule.rate(8), 0.9);
   EXPECT_DOUBLE_EQ(schedule.rate(9), 1.0);
@@ -37,7 +37,7 @@ TEST(Schedule, EveryRateIsThatOfKerasAndPyTorch) {
   const auto golden = nlohmann::json::parse(file);
   ASSERT_GT(golden["rates"].size(), 10U);
   for (const auto& [name, rates] : golden["rates"].items()) {
-    const Schedule schedule({.name = name}, golden["peak"], golden["steps"]);
+    const RateSchedule schedule({.name = name}, golden["peak"], golden["steps"]);
     for (std::int64_t step = 0; step < std::ssize(rates); ++step) {
       const double expected = rates[static_cast<std::size_t>(step)];
       EXPECT_NEAR(schedule.rate(step), expected, 2e-6 * 0.1 + 2e-6 * expected)
@@ -47,7 +47,7 @@ TEST(Schedule, EveryRateIsThatOfKerasAndPyTorch) {
 }
 
 TEST(Schedule, LengthsMayBeGivenInEpochs) {
-  const Schedule schedule({.name = "step:every=2e,factor=0.5"}, 1.0, 100, 10);
+  const RateSchedule schedule({.name = "step:every=2e,factor=0.5"}, 1.0, 100, 10);
   EXPECT_DOUBLE_EQ(schedule.rate(19), 1.0);
   EXPECT_DOUBLE_EQ(schedule.rate(20), 0.5);
 }
@@ -56,11 +56,11 @@ TEST(Schedule, SettingsThatMakeNoSenseAreRefused) {
   for (const char* name : {"step", "step:every=0", "step:every=x", "exponential:every=5",
                            "cosine:start=1", "one-cycle:rise=2", "piecewise", "plateau:factor=3",
                            "step:every=5,factor", "piecewise:1=x"})
-    EXPECT_COMPLAINT(Schedule({.name = name}, 1.0, 100), UsageError, "expected");
+    EXPECT_COMPLAINT(RateSchedule({.name = name}, 1.0, 100), UsageError, "expected");
 }
 
 TEST(Schedule, AnUnknownNameIsRefused) {
-  EXPECT_COMPLAINT(Schedule({.name = "cosin"}, 1.0, 100), UsageError, "did you mean 'cosine'?");
+  EXPECT_COMPLAINT(RateSchedule({.name = "cosin"}, 1.0, 100), UsageError, "did you mean 'cosine'?");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "tensor/convert.h"
 #include "tests/support/golden.h"
+#include "tests/support/mini_networks.h"
 
 namespace plimsoll {
 namespace {
@@ -126,14 +127,12 @@ TEST_P(Parity, TenStepsOfEachOptimizerAreKeras) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Small, Parity,
-                         testing::Values("inception_mini", "xception_mini", "resnet20"),
-                         [](const auto& network) { return std::string(network.param); });
+INSTANTIATE_TEST_SUITE_P(Small, Parity, mini_networks(), network_name);
 #ifndef __SANITIZE_THREAD__  // one thread, the same code: an hour for nothing
 INSTANTIATE_TEST_SUITE_P(Large, Parity,
                          testing::Values("googlenet", "mobilenet_v2", "resnet50", "inception_v3",
                                          "xception"),
-                         [](const auto& network) { return std::string(network.param); });
+                         network_name);
 #endif
 
 }  // namespace

@@ -1,0 +1,50 @@
+// A network of the zoo, planned and ready to train on made-up pictures, for programs that measure.
+#pragma once
+
+#include "base/cache_directory.h"
+#include "exec/kernel_times.h"
+#include "ops/table.h"
+#include "train/budget.h"
+#include "train/synthetic_batch.h"
+#include "zoo/zoo.h"
+
+namespace plimsoll {
+
+class PlannedTrainer {
+ public:
+  // Within `bytes` of memory, by `means`. OpenMP's team already has `threads`.
+  PlannedTrainer(const zoo::Network& network, std::int64_t batch, std::int64_t image, int threads,
+                 std::int64_t bytes, Means means)
+      : batch_(batch),
+        trainer_(op_table(),
+                 [&](nn::Builder& net) { return network.build(net, {.classes = network.classes}); },
+                 {.input = {.batch = batch, .channels = network.channels, .image = image},
+                  .train_batches = {batch},
+                  .evaluate_batches = {},
+                  .loss = {},
+                  .optimizer = {}}) {
+    session().set_times(KernelTimes::load(cache_directory(), threads));
+    plan_ = plan_within(session(), {.bytes = bytes,
+                                    .means = means,
+                                    .around = {.input_bytes = 0, .threads = threads},
+                                    .cache = cache_directory()});
+    trainer_.open();
+  }
+
+  const RunPlan& plan() const { return plan_; }
+  Session& session() { return trainer_.session(); }
+  const Session& session() const { return trainer_.session(); }
+
+  void fill() { fill_synthetic_batch(trainer_, batch_); }
+  void train(std::int64_t step) {
+    fill();
+    trainer_.train_step(batch_, 1e-3F, step, step * batch_);
+  }
+
+ private:
+  std::int64_t batch_;
+  Trainer trainer_;
+  RunPlan plan_;
+};
+
+}  // namespace plimsoll
