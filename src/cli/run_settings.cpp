@@ -86,7 +86,7 @@ void RunSettings::add_run_options(CLI::App& command) {
 }
 
 void RunSettings::check_run_options() {
-  RateSchedule(run.schedule, run.lr, 1);
+  [[maybe_unused]] const RateSchedule readable(run.schedule, run.lr, 1);
   require(run.epochs >= 1, "--epochs", std::to_string(run.epochs), "at least 1");
   require(run.steps >= 0, "--steps", std::to_string(run.steps), "0 (no limit) or more");
   require(run.lr > 0 && run.lr < 1e9, "--lr", std::to_string(run.lr), "a positive number");

@@ -40,7 +40,7 @@ std::string thread_states() {
   std::string text;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", error)) {
-    const std::filesystem::path task = entry.path();
+    const std::filesystem::path& task = entry.path();
     const std::string status = read_system_file(task / "status");
     const auto field = [&](std::string_view key) {
       const std::size_t at = status.find(key);

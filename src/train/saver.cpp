@@ -34,11 +34,9 @@ SaveOptions parse_save_every(const std::string& text) {
   return options;
 }
 
-Saver::Saver(std::filesystem::path out, const SaveOptions& options, std::int64_t saved, Tell tell)
-    : folder_(std::move(out) / "weights"),
-      options_(options),
-      tell_(std::move(tell)),
-      saved_step_(saved) {}
+Saver::Saver(const std::filesystem::path& out, const SaveOptions& options, std::int64_t saved,
+             Tell tell)
+    : folder_(out / "weights"), options_(options), tell_(std::move(tell)), saved_step_(saved) {}
 
 std::filesystem::path Saver::last() const { return folder_ / "last.safetensors"; }
 

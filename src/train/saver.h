@@ -24,7 +24,8 @@ class Saver {
  public:
   using Tell = std::function<void(const std::string& text)>;
   // Files go to <out>/weights. `saved` is the step of the checkpoint that is there, or -1.
-  Saver(std::filesystem::path out, const SaveOptions& options, std::int64_t saved, Tell tell);
+  Saver(const std::filesystem::path& out, const SaveOptions& options, std::int64_t saved,
+        Tell tell);
 
   bool is_due(std::int64_t step) const;
   bool is_saved(std::int64_t step) const { return saved_step_ == step; }

@@ -47,7 +47,7 @@ struct BnParameters {
     const std::int64_t at = cb * kLanes;
     const std::int64_t lanes = channels - at;
     const Vec8 inside = lane_mask8(lanes);
-    BnChannels c;
+    BnChannels c{};
     c.mean = load_part8(mean + at, lanes);
     const Vec8 sum = _mm256_add_ps(load_part8(variance + at, lanes), splat8(epsilon));
     c.inverse = _mm256_and_ps(inside, _mm256_div_ps(splat8(1.0F), _mm256_sqrt_ps(sum)));
