@@ -54,8 +54,10 @@ class CocoEvents final : public nlohmann::json_sax<nlohmann::json> {
 
   bool string(string_t& value) override {
     if (!is_in_element()) return true;
-    if (list_ == List::images && key_ == "file_name") image_.file_name = std::move(value);
-    if (list_ == List::categories && key_ == "name") category_.name = std::move(value);
+    if (list_ == List::images && key_ == "file_name")
+      image_.file_name = std::move(value);
+    else if (list_ == List::categories && key_ == "name")
+      category_.name = std::move(value);
     return true;
   }
 

@@ -1,8 +1,8 @@
 #include "data/worker_threads.h"
 
 #include <pthread.h>
-#include <signal.h>
 
+#include <csignal>
 #include <string>
 #include <system_error>
 
