@@ -2,53 +2,51 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
 #include <cstdlib>
 
 #include "base/bytes.h"
 #include "base/files.h"
 #include "base/random.h"
+#include "base/text.h"
 
 namespace plimsoll {
 namespace {
 
 // Raised whenever the search changes, so that no old frontier is taken for a new one.
-constexpr int kVersion = 4;
-constexpr std::string_view kHead = "plimsoll-frontier";
+constexpr int kVersion = 5;
 constexpr std::string_view kLetters = "krehsu";  // one per Fate
 
-// The words of a text, one after the other. Streams take ten times as long, and a frontier has some
-// hundred thousand.
-class Words {
- public:
-  explicit Words(std::string_view text) : rest_(text) {}
-
-  // Empty at the end.
-  std::string_view next() {
-    const std::size_t begin = std::min(rest_.find_first_not_of(" \n"), rest_.size());
-    const std::size_t end = std::min(rest_.find_first_of(" \n", begin), rest_.size());
-    const std::string_view word = rest_.substr(begin, end - begin);
-    rest_.remove_prefix(end);
-    return word;
-  }
-  // Whether the next word is a number, which is then in `value`.
-  template <class Number>
-  bool read(Number& value) {
-    const std::string_view word = next();
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    return error == std::errc{} && end == word.data() + word.size();
-  }
-
- private:
-  std::string_view rest_;
-};
+std::string head_line(std::uint64_t key, std::size_t points) {
+  return fmt::format("plimsoll-frontier {} {} {}", kVersion, key, points);
+}
 
 std::string letters_of(const Problem& problem, const Fates& fates) {
   std::string letters;
   for (std::int32_t root : problem.choices())
     letters += kLetters[static_cast<std::size_t>(fates[static_cast<std::size_t>(root)])];
   return letters;
+}
+
+std::optional<PlanPoint> parse_point(std::string_view line, const Problem& problem) {
+  const std::vector<std::string_view> words = split(line, ' ');
+  if (words.size() < 3) return std::nullopt;
+  const std::string_view letters = words[2];
+  const auto bytes = parse_integer(words[0]);
+  if (!bytes || letters.size() != problem.choices().size()) return std::nullopt;
+  PlanPoint point{.bytes = *bytes,
+                  .extra_seconds = std::strtod(std::string(words[1]).c_str(), nullptr),
+                  .fates = problem.all(Fate::keep)};
+  for (std::size_t c = 0; c < letters.size(); ++c) {
+    const std::size_t fate = kLetters.find(letters[c]);
+    if (fate == std::string_view::npos) return std::nullopt;
+    point.fates[static_cast<std::size_t>(problem.choices()[c])] = static_cast<Fate>(fate);
+  }
+  for (std::size_t w = 3; w < words.size(); ++w) {
+    const auto offset = parse_integer(words[w]);
+    if (!offset) return std::nullopt;
+    point.offsets.push_back(*offset * kAlignment);
+  }
+  return point;
 }
 
 }  // namespace
@@ -64,10 +62,10 @@ std::uint64_t frontier_key(const Problem& problem, const Means& means) {
 }
 
 std::string frontier_text(const Frontier& frontier, std::uint64_t key, const Problem& problem) {
-  std::string text = fmt::format("{} {} {} {}\n", kHead, kVersion, key, frontier.points.size());
+  std::string text = head_line(key, frontier.points.size()) + '\n';
   for (const PlanPoint& point : frontier.points) {
-    text += fmt::format("{} {:a} {} {}", point.bytes, point.extra_seconds,
-                        letters_of(problem, point.fates), point.offsets.size());
+    text += fmt::format("{} {:a} {}", point.bytes, point.extra_seconds,
+                        letters_of(problem, point.fates));
     for (std::int64_t offset : point.offsets) text += fmt::format(" {}", offset / kAlignment);
     text += '\n';
   }
@@ -80,35 +78,15 @@ std::optional<Frontier> parse_frontier(std::string_view text, std::uint64_t key,
   if (end == std::string_view::npos) return std::nullopt;
   if (text.substr(end) != fmt::format("end {}\n", fnv1a64(text.substr(0, end))))
     return std::nullopt;
-  Words words(text.substr(0, end));
-  int version = 0;
-  std::uint64_t found_key = 0;
-  std::size_t count = 0;
-  if (words.next() != kHead || !words.read(version) || version != kVersion ||
-      !words.read(found_key) || found_key != key || !words.read(count))
-    return std::nullopt;
+  // A head, a line for every point, and nothing behind the last line's end.
+  const std::vector<std::string_view> lines = split(text.substr(0, end), '\n');
+  if (lines.size() < 3 || lines.front() != head_line(key, lines.size() - 2)) return std::nullopt;
   Frontier frontier;
-  for (std::size_t i = 0; i < count; ++i) {
-    PlanPoint point{.fates = problem.all(Fate::keep)};
-    if (!words.read(point.bytes)) return std::nullopt;
-    point.extra_seconds = std::strtod(std::string(words.next()).c_str(), nullptr);
-    const std::string_view letters = words.next();
-    std::size_t blocks = 0;
-    if (letters.size() != problem.choices().size() || !words.read(blocks) || blocks > text.size())
-      return std::nullopt;
-    point.offsets.resize(blocks);
-    for (std::int64_t& offset : point.offsets) {
-      if (!words.read(offset)) return std::nullopt;
-      offset *= kAlignment;
-    }
-    for (std::size_t c = 0; c < letters.size(); ++c) {
-      const std::size_t fate = kLetters.find(letters[c]);
-      if (fate == std::string_view::npos) return std::nullopt;
-      point.fates[static_cast<std::size_t>(problem.choices()[c])] = static_cast<Fate>(fate);
-    }
-    frontier.points.push_back(std::move(point));
+  for (std::size_t l = 1; l + 1 < lines.size(); ++l) {
+    auto point = parse_point(lines[l], problem);
+    if (!point) return std::nullopt;
+    frontier.points.push_back(std::move(*point));
   }
-  if (frontier.points.empty()) return std::nullopt;
   return frontier;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <vector>
 
 #include "base/error.h"
@@ -49,13 +48,10 @@ class Line {
     ++next_;
   }
   std::int64_t number(std::int64_t most) {
-    std::int64_t value = 0;
-    const std::string_view text = next_ < words_.size() ? words_[next_] : std::string_view();
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < 0 || value > most)
-      refuse(fmt::format("a number from 0 to {}", most));
+    const auto value = parse_integer(at_end() ? std::string_view() : words_[next_]);
+    if (!value || *value < 0 || *value > most) refuse(fmt::format("a number from 0 to {}", most));
     ++next_;
-    return value;
+    return *value;
   }
   std::vector<std::int64_t> numbers(std::string_view key, std::size_t count, std::int64_t most) {
     keyword(key);

@@ -59,8 +59,7 @@ Problem::Problem(PlanRequest request) : request_(std::move(request)) {
       if (graph.value(from).home || graph.value(to).home) continue;
       if (graph.spec(from).bytes() == graph.spec(to).bytes()) node.in_place.push_back(rule);
     }
-    if (source.op->packs_input && node.forward && !graph.value(source.in[0]).home &&
-        half_bytes(graph.spec(source.in[0])) > 0)
+    if (source.op->packs_input && node.forward && !graph.value(source.in[0]).home)
       node.packs = root_index(source.in[0]);
     if (!node.idle) {
       const auto index = static_cast<std::int32_t>(n);

@@ -142,6 +142,19 @@ class Replay {
     });
   }
 
+  // Where a value's 16-bit form lies, after everything that can be said against that place.
+  Range packed_range(ValueId id, std::int64_t offset) const {
+    const Spec& spec = graph_.spec(id);
+    const std::int64_t planes = spec.layout == Layout::blocked && spec.dtype == DType::f32
+                                    ? spec.shape[0] * round_up(spec.shape[1], kLanes) / kLanes
+                                    : 0;
+    if (planes == 0) fail("'{}' has no 16-bit form", name(id));
+    const Range packed{offset, planes * kLanes * 4 + spec.bytes() / 2};
+    arena_.check_inside(packed, "a 16-bit form");
+    if (packed.begin < rules_.resident_bytes) fail("'{}' lies over weights or state", name(id));
+    return packed;
+  }
+
   void check_overlaps(const Instruction& instruction, const Node& node) const {
     const std::vector<Range> scratch{{instruction.scratch, rules_.scratch[instruction.node.at()]}};
     arena_.check_inside(scratch[0], "scratch");
@@ -155,6 +168,15 @@ class Replay {
       out.push_back(extent(node.out[o], instruction.out[o]));
     for (const auto& operand : in)
       if (overlap(operand, scratch)) fail("scratch of '{}' lies over an input", node.name);
+    if (instruction.packed >= 0) {
+      if (!node.op->packs_input || graph_.value(node.in[0]).home)
+        fail("'{}' cannot write a 16-bit form", node.name);
+      const std::vector<Range> packed{packed_range(node.in[0], instruction.packed)};
+      const auto is_hit = [&](const std::vector<Range>& other) { return overlap(packed, other); };
+      if (is_hit(scratch) || std::any_of(in.begin(), in.end(), is_hit) ||
+          std::any_of(out.begin(), out.end(), is_hit))
+        fail("an operand of '{}' overlaps a 16-bit form", node.name);
+    }
     for (std::size_t o = 0; o < out.size(); ++o) {
       if (overlap(out[o], scratch)) fail("scratch of '{}' lies over an output", node.name);
       for (std::size_t other = 0; other < o; ++other)
@@ -199,7 +221,7 @@ class Replay {
     }
     check_overlaps(instruction, node);
     arena_.write({instruction.scratch, rules_.scratch[n]}, kUndefined, 0);
-    if (instruction.packed >= 0) write_packed(instruction, node);
+    if (instruction.packed >= 0) pack(node.in[0], packed_range(node.in[0], instruction.packed));
     for (std::size_t o = 0; o < node.out.size(); ++o) {
       Content& content = content_[node.out[o].at()];
       const Content now = mix(made, o + 1);
@@ -210,35 +232,9 @@ class Replay {
     }
   }
 
-  // Where a value's 16-bit form lies, after everything that can be said against that place.
-  Range packed_range(ValueId id, std::int64_t offset) const {
-    const Spec& spec = graph_.spec(id);
-    const std::int64_t planes = spec.layout == Layout::blocked && spec.dtype == DType::f32
-                                    ? spec.shape[0] * round_up(spec.shape[1], kLanes) / kLanes
-                                    : 0;
-    if (planes == 0) fail("'{}' has no 16-bit form", name(id));
-    const Range packed{offset, planes * kLanes * 4 + spec.bytes() / 2};
-    arena_.check_inside(packed, "a 16-bit form");
-    if (packed.begin < rules_.resident_bytes) fail("'{}' lies over weights or state", name(id));
-    return packed;
-  }
-
-  void write_packed(const Instruction& instruction, const Node& node) {
-    if (!node.op->packs_input || graph_.value(node.in[0]).home)
-      fail("'{}' cannot write a 16-bit form", node.name);
-    const std::vector<Range> packed{packed_range(node.in[0], instruction.packed)};
-    std::vector<std::vector<Range>> others{
-        {{instruction.scratch, rules_.scratch[instruction.node.at()]}}};
-    for (std::size_t i = 0; i < node.in.size(); ++i)
-      others.push_back(extent(node.in[i], instruction.in[i]));
-    for (std::size_t o = 0; o < node.out.size(); ++o)
-      others.push_back(extent(node.out[o], instruction.out[o]));
-    for (const auto& other : others)
-      if (overlap(packed, other)) fail("an operand of '{}' overlaps its 16-bit form", node.name);
-    arena_.write(packed[0], mix(5, content_of(node.in[0])), 0);
-  }
-
   // The 16-bit form stands for its value: lossy, but the same for everybody who reads it.
+  Content packed_content(ValueId id) const { return mix(5, content_of(id)); }
+  void pack(ValueId id, const Range& packed) { arena_.write(packed, packed_content(id), 0); }
   void convert(const Instruction& instruction) {
     const ValueId id = instruction.value;
     const bool packs = instruction.kind == StepKind::pack;
@@ -248,9 +244,9 @@ class Replay {
     if (overlap(extent(id, offset), {packed})) fail("'{}' overlaps its 16-bit form", name(id));
     if (packs) {
       read(id, offset, "input");
-      arena_.write(packed, mix(5, content_of(id)), 0);
+      pack(id, packed);
     } else {
-      if (!arena_.holds(packed, mix(5, content_of(id)), 0))
+      if (!arena_.holds(packed, packed_content(id), 0))
         fail("the 16-bit form of '{}' does not lie at {}", name(id), packed.begin);
       write(id, offset);
     }

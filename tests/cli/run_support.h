@@ -15,6 +15,7 @@
 #include "format/safetensors.h"
 #include "tests/cli/program.h"
 #include "tests/support/image_folder.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/temporary_folder.h"
 
 namespace plimsoll {
@@ -120,12 +121,7 @@ class Background {
 };
 
 // The sanitizers' own library has to be loaded first.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SKIP_WITHOUT_PRELOAD() GTEST_SKIP() << "faults cannot be loaded into a sanitized program"
-#else
 #define SKIP_WITHOUT_PRELOAD() \
-  do {                         \
-  } while (false)
-#endif
+  if (kSanitized) GTEST_SKIP() << "faults cannot be loaded into a sanitized program"
 
 }  // namespace plimsoll

@@ -5,15 +5,16 @@
 
 #include <string>
 
+#include "tests/support/sanitized.h"
+
 namespace plimsoll {
 
 // A sanitizer watches code, not numbers, and takes minutes for each: one has to do.
 inline auto mini_networks() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return testing::Values("inception_mini");
-#else
-  return testing::Values("inception_mini", "xception_mini", "resnet20");
-#endif
+  if constexpr (kSanitized)
+    return testing::Values("inception_mini");
+  else
+    return testing::Values("inception_mini", "xception_mini", "resnet20");
 }
 
 inline std::string network_name(const testing::TestParamInfo<const char*>& network) {

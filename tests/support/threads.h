@@ -3,17 +3,13 @@
 
 #include <omp.h>
 
+#include "tests/support/sanitized.h"
+
 namespace plimsoll {
 
 // `count`, but one under ThreadSanitizer, which does not see libgomp's barriers and would report
 // every parallel region.
-inline int tested_threads([[maybe_unused]] int count) {
-#ifdef __SANITIZE_THREAD__
-  return 1;
-#else
-  return count;
-#endif
-}
+inline int tested_threads(int count) { return kThreadSanitized ? 1 : count; }
 
 // Parallel regions use tested_threads(count) threads until the end of the scope.
 class Threads {

@@ -31,7 +31,6 @@ void bn_stats(const Attrs&, const Args& args) noexcept {
   const std::int64_t pixels = y.spec.shape[2] * y.spec.shape[3];
   float* mean = args.out[0].as<float>();
   float* variance = args.out[1].as<float>();
-  const Planes planes(y.spec);
   for_each_streaming(blocks_of(channels), args.packed != nullptr, [&]<bool packs>(std::int64_t cb) {
     // Sums are taken around the first pixel: with a mean far from zero their difference keeps its
     // digits.
@@ -67,7 +66,7 @@ void bn_stats(const Attrs&, const Args& args) noexcept {
       }
       if constexpr (packs)
         pack_plane(p, pixels, largest,
-                   args.packed + (n * blocks_of(channels) + cb) * planes.packed_bytes());
+                   args.packed + (n * blocks_of(channels) + cb) * packed_plane_bytes(pixels));
     }
     double s[kLanes], q[kLanes];
     float centre[kLanes];

@@ -4,6 +4,18 @@
 #include "kernels/simd/stream8.h"
 
 namespace plimsoll::kernels {
+namespace {
+
+// The planes of a dense blocked tensor, one behind the other.
+struct Planes {
+  std::int64_t count;   // of 8 channels, over all images
+  std::int64_t pixels;  // of one plane
+  explicit Planes(const Spec& spec)
+      : count(spec.shape[0] * round_up(spec.shape[1], kLanes) / kLanes),
+        pixels(spec.shape[2] * spec.shape[3]) {}
+};
+
+}  // namespace
 
 void pack_half(const TensorView& from, std::byte* to) noexcept {
   const Planes planes(from.spec);
@@ -12,7 +24,7 @@ void pack_half(const TensorView& from, std::byte* to) noexcept {
     Vec8 largest = zero8();
     for (std::int64_t i = 0; i < planes.pixels; ++i)
       largest = _mm256_max_ps(largest, magnitude8(load8(plane + i * kLanes)));
-    pack_plane(plane, planes.pixels, largest, to + p * planes.packed_bytes());
+    pack_plane(plane, planes.pixels, largest, to + p * packed_plane_bytes(planes.pixels));
   });
 }
 
@@ -20,7 +32,7 @@ void unpack_half(const std::byte* from, const TensorView& to) noexcept {
   const Planes planes(to.spec);
   for_each_streaming(planes.count, outgrows_caches(to.spec), [&]<bool streamed>(std::int64_t p) {
     float* plane = to.as<float>() + p * planes.pixels * kLanes;
-    const std::byte* packed = from + p * planes.packed_bytes();
+    const std::byte* packed = from + p * packed_plane_bytes(planes.pixels);
     const Vec8 up = load8(reinterpret_cast<const float*>(packed));
     const auto* halves = reinterpret_cast<const __m128i*>(packed + kScaleBytes);
     for (std::int64_t i = 0; i < planes.pixels; ++i)

@@ -10,15 +10,9 @@ namespace plimsoll::kernels {
 
 inline constexpr std::int64_t kScaleBytes = kLanes * 4;
 
-// The planes of a dense blocked tensor, one behind the other.
-struct Planes {
-  std::int64_t count;   // of 8 channels, over all images
-  std::int64_t pixels;  // of one plane
-  explicit Planes(const Spec& spec)
-      : count(spec.shape[0] * round_up(spec.shape[1], kLanes) / kLanes),
-        pixels(spec.shape[2] * spec.shape[3]) {}
-  std::int64_t packed_bytes() const { return kScaleBytes + pixels * kLanes * 2; }
-};
+inline std::int64_t packed_plane_bytes(std::int64_t pixels) {
+  return kScaleBytes + pixels * kLanes * 2;
+}
 
 inline Vec8 magnitude8(Vec8 v) {
   return _mm256_and_ps(_mm256_castsi256_ps(_mm256_set1_epi32(0x7FFFFFFF)), v);
