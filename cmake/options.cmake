@@ -20,10 +20,12 @@ if(PLIMSOLL_SANITIZE)
   add_link_options(-fsanitize=${PLIMSOLL_SANITIZE})
 endif()
 
-# For builds that nobody edits: a precompiled header hides a missing #include.
-option(PLIMSOLL_PRECOMPILE "Compile what most files include once" OFF)
+# What most files of a target include, compiled once, and what ARGN adds. Such a header hides a
+# missing #include, so in the builds people edit only programs have it, whose headers reach nobody.
+set(PLIMSOLL_PRECOMPILE "programs" CACHE STRING "Who has a precompiled header: programs or all")
 function(plimsoll_precompile target)
-  if(PLIMSOLL_PRECOMPILE)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL EXECUTABLE OR PLIMSOLL_PRECOMPILE STREQUAL all)
     target_precompile_headers(
       ${target} PRIVATE <algorithm> <array> <charconv> <cmath> <cstdint> <filesystem> <functional>
       <map> <memory> <optional> <span> <string> <string_view> <vector> <fmt/format.h> ${ARGN})
