@@ -20,19 +20,14 @@ if(PLIMSOLL_SANITIZE)
   add_link_options(-fsanitize=${PLIMSOLL_SANITIZE})
 endif()
 
-# What most files of a target include, compiled once, and what ARGN adds. Such a header hides a
-# missing #include, so in the builds people edit only programs have it, whose headers reach nobody.
-set(PLIMSOLL_PRECOMPILE "programs" CACHE STRING "Who has a precompiled header: programs or all")
+# Compiles once what most files of a target include, and what ARGN adds.
 function(plimsoll_precompile target)
-  get_target_property(type ${target} TYPE)
-  if(type STREQUAL EXECUTABLE OR PLIMSOLL_PRECOMPILE STREQUAL all)
-    target_precompile_headers(
-      ${target} PRIVATE <algorithm> <array> <charconv> <cmath> <cstdint> <filesystem> <functional>
-      <map> <memory> <optional> <span> <string> <string_view> <vector> <fmt/format.h> ${ARGN})
-    # GCC 12 warns of the library's own strings once it forgets that their header is a system's.
-    target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow
-                                             -Wno-stringop-overread)
-  endif()
+  target_precompile_headers(
+    ${target} PRIVATE <algorithm> <array> <charconv> <cmath> <cstdint> <filesystem> <functional>
+    <map> <memory> <optional> <span> <string> <string_view> <vector> <fmt/format.h> ${ARGN})
+  # GCC 12 warns of the library's own strings once it forgets that their header is a system's.
+  target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow
+                                           -Wno-stringop-overread)
 endfunction()
 
 add_library(plimsoll_options INTERFACE)

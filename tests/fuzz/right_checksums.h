@@ -2,14 +2,18 @@
 // and its checksum alike is what chance does not find.
 #pragma once
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/crc32c.h"
+#include "base/random.h"
 
 // Of every record of a TFRecord file, as far as lengths lead from one to the next.
 inline std::vector<std::uint8_t> with_right_record_checksums(const std::uint8_t* data,
@@ -48,4 +52,10 @@ inline std::vector<std::uint8_t> with_right_chunk_checksums(const std::uint8_t* 
     at += 12 + length;
   }
   return bytes;
+}
+
+// Of a text that ends with a line "end CHECKSUM".
+inline std::string with_right_last_line(std::string_view text) {
+  const std::string_view lines = text.substr(0, text.rfind("end "));
+  return fmt::format("{}end {:016x}\n", lines, plimsoll::fnv1a64(lines));
 }
