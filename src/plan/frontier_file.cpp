@@ -37,13 +37,15 @@ std::optional<PlanPoint> parse_point(std::string_view line, const Problem& probl
                   .extra_seconds = std::strtod(std::string(words[1]).c_str(), nullptr),
                   .fates = problem.all(Fate::keep)};
   for (std::size_t c = 0; c < letters.size(); ++c) {
-    const std::size_t fate = kLetters.find(letters[c]);
-    if (fate == std::string_view::npos) return std::nullopt;
-    point.fates[static_cast<std::size_t>(problem.choices()[c])] = static_cast<Fate>(fate);
+    const std::int32_t root = problem.choices()[c];
+    const std::size_t letter = kLetters.find(letters[c]);
+    if (letter == std::string_view::npos || !problem.permits(root, static_cast<Fate>(letter)))
+      return std::nullopt;
+    point.fates[static_cast<std::size_t>(root)] = static_cast<Fate>(letter);
   }
   for (std::size_t w = 3; w < words.size(); ++w) {
     const auto offset = parse_integer(words[w]);
-    if (!offset) return std::nullopt;
+    if (!offset || *offset < 0 || *offset > *bytes / kAlignment) return std::nullopt;
     point.offsets.push_back(*offset * kAlignment);
   }
   return point;
