@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <mutex>
 #include <set>
 #include <string>
@@ -185,6 +186,7 @@ void Pipeline::State::work(int number) {
   Worker& worker = workers[static_cast<std::size_t>(number)];
   while (const std::optional<Share> share = queue.take(number)) {
     std::int64_t k = 0;
+    std::exception_ptr error;
     try {
       if (!worker.maker) {
         // By the worker itself, so that its memory lies near the processor it runs on.
@@ -197,12 +199,14 @@ void Pipeline::State::work(int number) {
       busy_nanoseconds += std::llround(watch.seconds() * 1e9);
       made += share->count;
     } catch (...) {
-      worker.sample = -1;
-      queue.fail(*share, share->at + k, std::current_exception());
-      continue;
+      error = std::current_exception();
     }
     worker.sample = -1;
-    queue.finish(*share);
+    // Behind the handler, which would hold the error on while the reader already looks at it.
+    if (error)
+      queue.fail(*share, share->at + k, std::move(error));
+    else
+      queue.finish(*share);
   }
 }
 
