@@ -13,11 +13,11 @@ namespace plimsoll {
 namespace {
 
 // Raised whenever the search changes, so that no old frontier is taken for a new one.
-constexpr int kVersion = 5;
+constexpr int kVersion = 6;
 constexpr std::string_view kLetters = "krehsu";  // one per Fate
 
-std::string head_line(std::uint64_t key, std::size_t points) {
-  return fmt::format("plimsoll-frontier {} {} {}", kVersion, key, points);
+std::string head_line(std::uint64_t key) {
+  return fmt::format("plimsoll-frontier {} {}", kVersion, key);
 }
 
 std::string letters_of(const Problem& problem, const Fates& fates) {
@@ -64,7 +64,7 @@ std::uint64_t frontier_key(const Problem& problem, const Means& means) {
 }
 
 std::string frontier_text(const Frontier& frontier, std::uint64_t key, const Problem& problem) {
-  std::string text = head_line(key, frontier.points.size()) + '\n';
+  std::string text = head_line(key) + '\n';
   for (const PlanPoint& point : frontier.points) {
     text += fmt::format("{} {:a} {}", point.bytes, point.extra_seconds,
                         letters_of(problem, point.fates));
@@ -82,7 +82,7 @@ std::optional<Frontier> parse_frontier(std::string_view text, std::uint64_t key,
     return std::nullopt;
   // A head, a line for every point, and nothing behind the last line's end.
   const std::vector<std::string_view> lines = split(text.substr(0, end), '\n');
-  if (lines.size() < 3 || lines.front() != head_line(key, lines.size() - 2)) return std::nullopt;
+  if (lines.size() < 3 || lines.front() != head_line(key)) return std::nullopt;
   Frontier frontier;
   for (std::size_t l = 1; l + 1 < lines.size(); ++l) {
     auto point = parse_point(lines[l], problem);

@@ -5,7 +5,6 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "tests/cli/program.h"
 #include "tests/support/memory_group.h"
@@ -16,12 +15,6 @@ namespace plimsoll {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string content(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 Json json_of(const std::string& output) {
   return Json::parse(output.substr(std::min(output.find('{'), output.size())));

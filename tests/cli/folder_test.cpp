@@ -4,19 +4,12 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "tests/cli/program.h"
 #include "tests/support/temporary_folder.h"
 
 namespace plimsoll {
 namespace {
-
-std::string content(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 // A 24x24 BMP of one colour with a little texture.
 void put_picture(const std::filesystem::path& path, int red, int green, int number) {

@@ -1,9 +1,12 @@
-// Runs the program as a user would.
+// Runs the program as a user would, and reads what it wrote.
 #pragma once
 
 #include <sys/wait.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 namespace plimsoll {
@@ -24,6 +27,12 @@ inline Outcome run_program(const std::string& arguments, const std::string& befo
   const int status = pclose(pipe);
   outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   return outcome;
+}
+
+inline std::string content(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
 }
 
 }  // namespace plimsoll

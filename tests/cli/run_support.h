@@ -20,12 +20,6 @@
 
 namespace plimsoll {
 
-inline std::string content(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 inline std::string last_weights(const std::filesystem::path& run) {
   return content(run / "weights" / "last.safetensors");
 }

@@ -1,9 +1,7 @@
 // `plimsoll train` end to end: what it leaves behind, that it repeats itself, how it ends.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "format/safetensors.h"
 #include "tests/cli/program.h"
@@ -12,12 +10,6 @@
 
 namespace plimsoll {
 namespace {
-
-std::string content(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 Outcome train(const std::filesystem::path& out, const std::string& more,
               const std::string& before = "") {

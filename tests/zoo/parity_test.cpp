@@ -129,9 +129,8 @@ TEST_P(Parity, TenStepsOfEachOptimizerAreKeras) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Small, Parity, mini_networks(), network_name);
-#ifndef __SANITIZE_THREAD__
 // The large ones take a quarter of an hour under AddressSanitizer: there, the two that have every
-// kind of layer between them. ThreadSanitizer has nothing to see in them.
+// kind of layer between them.
 auto large_networks() {
   if constexpr (kAddressSanitized)
     return testing::Values("googlenet", "mobilenet_v2");
@@ -139,7 +138,6 @@ auto large_networks() {
     return testing::Values("googlenet", "mobilenet_v2", "resnet50", "inception_v3", "xception");
 }
 INSTANTIATE_TEST_SUITE_P(Large, Parity, large_networks(), network_name);
-#endif
 
 }  // namespace
 }  // namespace plimsoll
