@@ -63,8 +63,12 @@ void run(const Settings& settings) {
       .image = {.height = settings.image, .width = settings.image},
       .augment = parse_augment("random_resized_crop,horizontal_flip"),
       .workers = settings.workers};
-  pipeline_settings =
-      fit_pipeline(pipeline_settings, source->index(), report.largest, settings.memory);
+  pipeline_settings.workers = pipeline_settings.most_workers();
+  const auto predicted = [&] {
+    return pipeline_bytes(pipeline_settings, source->index(), report.largest).total();
+  };
+  while (pipeline_settings.workers > 1 && predicted() > settings.memory)
+    --pipeline_settings.workers;
   Pipeline pipeline(source, pipeline_settings, report.largest);
   pipeline.start(0, 0);
   const std::int64_t batches =
@@ -93,9 +97,8 @@ void run(const Settings& settings) {
       "\"sum\": %llu}\n",
       static_cast<long long>(source->size()), scan_seconds, static_cast<long long>(images),
       static_cast<double>(images) / seconds, 100 * waited / seconds,
-      static_cast<long long>(pipeline.bytes().total().count),
-      static_cast<long long>(usage.peak().count), pipeline_settings.workers,
-      pipeline_settings.depth, static_cast<unsigned long long>(sum));
+      static_cast<long long>(predicted().count), static_cast<long long>(usage.peak().count),
+      pipeline_settings.workers, pipeline_settings.depth, static_cast<unsigned long long>(sum));
 }
 
 }  // namespace

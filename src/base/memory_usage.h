@@ -12,8 +12,9 @@ struct MemoryUsage {
   Bytes resident;     // VmRSS: what is resident now
   Bytes page_tables;  // VmPTE: what the kernel spends to map it; counted against a container too
 
-  // What is held against a budget.
+  // What is held against a budget: at the most so far, and now.
   Bytes peak() const { return high_water + page_tables; }
+  Bytes now() const { return resident + page_tables; }
 };
 
 // Reads /proc/self/status. Allocates nothing, so it may be called between steps; the kernel's own

@@ -117,7 +117,8 @@ void print_text(const Meaning& meaning) {
              meaning.input.image.w, meaning.input.batch);
   fmt::print("  input        {}: queue {}, workers {}, index {}\n",
              to_string(meaning.bytes.total()), to_string(meaning.bytes.queue),
-             to_string(meaning.bytes.workers), to_string(meaning.bytes.index));
+             to_string(meaning.bytes.worker * meaning.bytes.workers),
+             to_string(meaning.bytes.index));
   fmt::print(
       "  speed        a core reads {:.0f} images/s; training takes {:.1f} at most (every core at "
       "the "

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/memory_usage.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
 #include "cli/data_options.h"
@@ -92,8 +93,11 @@ int run(const Settings& s, const CLI::App& command) {
   TrainedModel trained = find_trained(s.weights, s.model, command);
   const Budget budget = find_budget(s.memory);
   const SourcePtr source = open_data(s, trained);
-  const ScanReport report = scan(
-      *source, {.workers = threads, .channels = static_cast<int>(trained.model.input().channels)});
+  const ScanReport report =
+      scan(*source, {.workers = threads,
+                     .channels = static_cast<int>(trained.model.input().channels),
+                     .memory = left_to_scan(budget)});
+  check_fits(report, budget);
   if (!report.bad.empty() || !source->defects().empty()) {
     const Complaint& first = report.bad.empty() ? source->defects()[0] : report.bad[0].complaint;
     throw DataError({.where = first.where,
@@ -101,24 +105,32 @@ int run(const Settings& s, const CLI::App& command) {
                      .expected = "expected pictures that can be read",
                      .hint = "`plimsoll check` lists all that are bad"});
   }
-  Trainer trainer = open_trained(trained, source, report.largest, budget, threads);
-  Pipeline pipeline(source, trained.pipeline(threads), report.largest);
+  OpenedModel opened = open_trained(trained, source, report.largest, budget, threads);
+  Pipeline pipeline(source, trained.pipeline(opened.workers), report.largest);
   ClassCounts counts(trained.model.class_count());
   PhaseBar bar("evaluating", quiet);
   const Stopwatch watch;
-  const std::optional<Evaluation> found = evaluate(
-      trainer, pipeline, trained.normalisation(), &counts, [&](const Evaluation& so_far, double) {
-        bar.show(so_far.samples, source->size(), watch.seconds(),
-                 fmt::format("top-1 {:.2f} %", 100 * so_far.accuracy));
-        return true;
-      });
+  const std::optional<Evaluation> found =
+      evaluate(opened.trainer, pipeline, trained.normalisation(), &counts,
+               [&](const Evaluation& so_far, double) {
+                 bar.show(so_far.samples, source->size(), watch.seconds(),
+                          fmt::format("top-1 {:.2f} %", 100 * so_far.accuracy));
+                 return true;
+               });
   if (!s.picture.empty() && counts.has_confusion())
     write_file(s.picture, draw::confusion_chart_svg(trained.weights.string() + " on " + s.data,
                                                     source->class_names(), counts.confusion()));
-  if (s.common.json)
-    fmt::print("{}\n", json_of(*found, counts, source->class_names()).dump(2));
-  else
+  const Bytes measured = memory_usage().peak();
+  if (s.common.json) {
+    auto json = json_of(*found, counts, source->class_names());
+    json["predicted_bytes"] = opened.predicted_bytes;
+    json["measured_peak_bytes"] = measured.count;
+    fmt::print("{}\n", json.dump(2));
+  } else {
     print_text(*found, counts, source->class_names());
+    fmt::print("\nmemory: {} predicted, {} measured\n", to_string(Bytes{opened.predicted_bytes}),
+               to_string(measured));
+  }
   return 0;
 }
 

@@ -58,7 +58,9 @@ class Bench {
                     find_levers(s.maker(&data_, threads), s.memory, ready_.run));
     const nn::Input input = s.model.input();
     ready_.trainer.open(s.memory.spill);
-    pipeline_.emplace(data_.train, s.pipeline(input, true, threads), data_.largest);
+    const int workers = ready_.run.plan.workers;
+    pipeline_.emplace(data_.train, s.pipeline(input, true, workers),
+                      s.pipeline_memory(data_, input, workers));
     class_weights_ = s.weights_of(*data_.train);
     restore();
   }

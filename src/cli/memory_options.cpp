@@ -7,6 +7,7 @@
 #include "base/cache_directory.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/memory_usage.h"
 #include "exec/spill.h"
 
 namespace plimsoll::cli {
@@ -20,7 +21,8 @@ std::string size_text(std::int64_t bytes) { return to_string(Bytes{bytes}); }
 std::int64_t bytes_with(Variant variant, const Fates& fates) {
   Session& session = variant.trainer.session();
   session.plan(fates);
-  return process_bytes(session, variant.around, session.arena_bytes());
+  return process_bytes(session, variant.around.with_workers(std::min(variant.around.workers, 1)),
+                       session.arena_bytes());
 }
 
 }  // namespace
@@ -57,6 +59,40 @@ Budget find_budget(const MemoryOptions& options) {
     fmt::print(stderr, "plimsoll: --memory {}: more than the {} that {} leaves\n", options.memory,
                to_string(limit.left), limit.named);
   return {asked.count, "--memory"};
+}
+
+Bytes left_to_scan(const Budget& budget) {
+  if (budget.bytes == kUnlimited.count) return kUnlimited;
+  // Threads and their heaps, lists of findings.
+  constexpr Bytes kBeside = 4_MiB;
+  release_free_memory();
+  return std::max(Bytes{0}, Bytes{budget.bytes} - memory_usage().now() - kBeside);
+}
+
+void check_fits(const ScanReport& report, const Budget& budget) {
+  std::string files;
+  std::size_t count = 0;
+  constexpr std::size_t kShown = 10;
+  for (const BadSample& sample : report.bad)
+    if (sample.does_not_fit && ++count <= kShown)
+      files += "\n  " + sample.complaint.where + ": " + sample.complaint.got;
+  if (count == 0) return;
+  if (count > kShown) files += fmt::format("\n  and {} more", count - kShown);
+  throw BudgetError(
+      {.where = fmt::format("budget {} ({})", size_text(budget.bytes), budget.bound_by),
+       .got =
+           fmt::format("{} too large to be decoded in it:{}",
+                       count == 1 ? "1 picture is" : fmt::format("{} pictures are", count), files),
+       .expected = "expected pictures that fit; nothing was started",
+       .hint = "make them smaller once (a short side of 320 to 400 is plenty), save progressive "
+               "ones as ordinary JPEG, or give more --memory"});
+}
+
+Surroundings surroundings(const PipelineBytes& bytes, int threads) {
+  return {.input_bytes = (bytes.queue + bytes.cache + bytes.index).count,
+          .worker_bytes = bytes.worker.count,
+          .workers = bytes.workers,
+          .threads = threads};
 }
 
 PlannedRun plan_run(Variant& variant, const MemoryOptions& options, const Budget& budget,

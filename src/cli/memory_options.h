@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "data/data.h"
 #include "train/budget.h"
 #include "train/trainer.h"
 
@@ -32,6 +33,14 @@ struct Budget {
 // The budget that was asked for or found; warns on standard error when more was asked for than
 // there is.
 Budget find_budget(const MemoryOptions& options);
+
+// What a scan before a run may hold to read and decode: the budget less what the process has.
+Bytes left_to_scan(const Budget& budget);
+// BudgetError that names the pictures which could not be decoded within that, if there are any.
+void check_fits(const ScanReport& report, const Budget& budget);
+
+// What a run holds beside its arena when it reads data like this.
+Surroundings surroundings(const PipelineBytes& bytes, int threads);
 
 // A run like the one asked for, with another batch or number of micro-batches.
 struct Variant {

@@ -71,6 +71,7 @@ std::vector<CurvePoint> curve_of(const Trainer& trainer, const PlannedRun& run) 
                                    trainer.session().resident_bytes() + point.bytes),
                      100 * point.extra_seconds / run.plan.step_seconds});
   std::reverse(curve.begin(), curve.end());
+  curve.front().bytes = run.plan.floor_bytes;  // with fewer data workers, if there are several
   return curve;
 }
 

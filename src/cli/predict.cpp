@@ -184,14 +184,19 @@ int run(const Settings& s, const CLI::App& command) {
                        .expected = "expected files, folders or patterns with pictures"});
     return tell_bad();
   }
+  const Budget budget = find_budget(s.memory);
   const ScanReport report =
-      scan(*listed.source,
-           {.workers = threads, .channels = static_cast<int>(trained.model.input().channels)});
+      scan(*listed.source, {.workers = threads,
+                            .channels = static_cast<int>(trained.model.input().channels),
+                            .memory = left_to_scan(budget)});
   for (const BadSample& sample : report.bad) bad.push_back(sample.complaint);
+  if (std::ssize(report.bad) == listed.source->size()) return tell_bad();
   const SourcePtr source = without_bad(listed.source, report);
-  if (source->size() == 0) return tell_bad();
-  Trainer trainer = open_trained(trained, source, report.largest, find_budget(s.memory), threads);
-  Pipeline pipeline(source, trained.pipeline(threads), report.largest);
+  OpenedModel opened = open_trained(trained, source, report.largest, budget, threads);
+  Trainer& trainer = opened.trainer;
+  Pipeline pipeline(source, trained.pipeline(opened.workers), report.largest);
+  if (!s.common.quiet && !s.common.json)
+    fmt::print(stderr, "memory: {} predicted\n", to_string(Bytes{opened.predicted_bytes}));
   {
     Printer printer(s, trained);
     pipeline.start(0, 0);

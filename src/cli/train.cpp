@@ -141,6 +141,9 @@ void Training::begin(const Ready& ready) {
                     (s_.unfreeze_after > 0
                          ? fmt::format("; nothing is frozen after epoch {}", s_.unfreeze_after)
                          : ""));
+  if (const int workers = ready.run.plan.workers; workers < threads_)
+    news_.push_back(fmt::format("{} data worker{} instead of {}: more do not fit the budget",
+                                workers, workers == 1 ? "" : "s", threads_));
   if (s_.scale_lr)
     news_.push_back(
         fmt::format("learning rate {:.4g}: --lr times batch {} / 256", s_.run.lr, input.batch));
@@ -183,10 +186,12 @@ RunReport Training::train_stage(Ready& ready, const RunState& from) {
     printer_->on_message(text);
   }
   news_.clear();
-  Pipeline train(data_->train, s_.pipeline(input, true, threads_), data_->largest);
+  const int workers = ready.run.plan.workers;
+  const auto memory = s_.pipeline_memory(*data_, input, workers);
+  Pipeline train(data_->train, s_.pipeline(input, true, workers), memory);
   std::optional<Pipeline> validation;
   if (data_->validation)
-    validation.emplace(data_->validation, s_.pipeline(input, false, threads_), data_->largest);
+    validation.emplace(data_->validation, s_.pipeline(input, false, workers), memory);
   listen_to_signals();
   return run_training(ready.trainer,
                       {.train = train,

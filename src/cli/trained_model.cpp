@@ -83,8 +83,8 @@ TrainedModel find_trained(const std::string& path, const ModelOptions& asked,
   return trained;
 }
 
-Trainer open_trained(TrainedModel& trained, const SourcePtr& source, const LargestImage& largest,
-                     const Budget& budget, int threads) {
+OpenedModel open_trained(TrainedModel& trained, const SourcePtr& source,
+                         const LargestImage& largest, const Budget& budget, int threads) {
   std::int64_t batch = std::min(trained.model.batch, source->size());
   while (true) {
     trained.model.batch = batch;
@@ -95,13 +95,14 @@ Trainer open_trained(TrainedModel& trained, const SourcePtr& source, const Large
                      .evaluate_batches = batch_sizes(source->size(), batch, false)});
     Session& session = trainer.session();
     trainer.plan(session.problem(0).all(Fate::keep));
-    const std::int64_t needed = process_bytes(
-        session,
-        {.input_bytes =
-             pipeline_bytes(trained.pipeline(threads), source->index(), largest).total().count,
-         .threads = threads},
-        session.arena_bytes());
-    if (needed <= budget.bytes) {
+    const Surroundings around =
+        surroundings(pipeline_bytes(trained.pipeline(threads), source->index(), largest), threads);
+    int workers = threads;
+    const auto needed = [&] {
+      return process_bytes(session, around.with_workers(workers), session.arena_bytes());
+    };
+    while (workers > 1 && needed() > budget.bytes) --workers;
+    if (needed() <= budget.bytes) {
       trainer.open();
       const SafetensorsReader file(trained.weights);
       std::vector<NamedTensor> tensors = weight_tensors(session, trainer.step_graph());
@@ -109,12 +110,13 @@ Trainer open_trained(TrainedModel& trained, const SourcePtr& source, const Large
         if (trained.uses_average && file.find("average/" + tensor.name) != nullptr)
           tensor.name.insert(0, "average/");
       load_tensors(file, tensors);
-      return trainer;
+      const std::int64_t predicted = needed();
+      return {std::move(trainer), workers, predicted};
     }
     if (batch == 1)
       throw BudgetError({.where = "--memory",
                          .got = to_string(Bytes{budget.bytes}),
-                         .expected = "expected at least " + to_string(Bytes{needed}) +
+                         .expected = "expected at least " + to_string(Bytes{needed()}) +
                                      ", what one image at a time needs"});
     batch = (batch + 1) / 2;
   }

@@ -30,9 +30,16 @@ struct TrainedModel {
 TrainedModel find_trained(const std::string& path, const ModelOptions& asked,
                           const CLI::App& command);
 
-// A trainer for evaluation only, open, with the weights in it. The batch is halved until it fits
-// the budget. BudgetError if not even one image does.
-Trainer open_trained(TrainedModel& trained, const SourcePtr& source, const LargestImage& largest,
-                     const Budget& budget, int threads);
+// A trainer for evaluation only, open, with the weights in it, and what fits beside it.
+struct OpenedModel {
+  Trainer trainer;
+  int workers = 1;  // that read pictures
+  std::int64_t predicted_bytes = 0;
+};
+
+// Data workers are left out, and then the batch is halved, until it fits the budget. BudgetError if
+// not even one image does.
+OpenedModel open_trained(TrainedModel& trained, const SourcePtr& source,
+                         const LargestImage& largest, const Budget& budget, int threads);
 
 }  // namespace plimsoll::cli

@@ -39,8 +39,9 @@ std::vector<std::pair<std::string, double>> parse_pairs(const std::string& text,
   return pairs;
 }
 
-// Pixels of a photograph: what is assumed without data.
+// A photograph, and the file of it: what is assumed without data.
 constexpr std::int64_t kLargestPicture = 16'000'000;
+constexpr Bytes kLargestFile = 3_MiB;
 
 }  // namespace
 
@@ -232,14 +233,15 @@ void TrainingOptions::scan_source(SourcePtr& source, const Budget& budget,
   std::vector<Complaint> bad = source->defects();
   PhaseBar bar("reading " + data, common.quiet || common.json);
   const ScanReport report =
-      scan(*source, {.workers = 0,
+      scan(*source, {.workers = common.apply_threads(),
                      .channels = static_cast<int>(model.input().channels),
-                     .memory = Bytes{budget.bytes / 2},
+                     .memory = left_to_scan(budget),
                      .progress = [&](const ScanProgress& p) {
                        bar.show(p.done, p.samples, p.seconds,
                                 fmt::format("{}/{} · {} bad", p.done, p.samples, p.bad));
                        return true;
                      }});
+  check_fits(report, budget);
   for (const BadSample& sample : report.bad) bad.push_back(sample.complaint);
   loaded.largest.decode = std::max(loaded.largest.decode, report.largest.decode);
   loaded.largest.size.height = std::max(loaded.largest.size.height, report.largest.size.height);
@@ -258,8 +260,16 @@ void TrainingOptions::scan_source(SourcePtr& source, const Budget& budget,
   source = without_bad(source, report);
 }
 
+std::shared_ptr<PipelineMemory> TrainingOptions::pipeline_memory(const TrainingData& loaded,
+                                                                 const nn::Input& input,
+                                                                 int workers) const {
+  Bytes largest = loaded.train->index().largest_encoded;
+  if (loaded.validation) largest = std::max(largest, loaded.validation->index().largest_encoded);
+  return std::make_shared<PipelineMemory>(pipeline(input, true, workers), largest, loaded.largest);
+}
+
 PipelineSettings TrainingOptions::pipeline(const nn::Input& input, bool training,
-                                           int threads) const {
+                                           int workers) const {
   PipelineSettings settings{.batch = input.batch,
                             .image = {.height = input.image.h, .width = input.image.w},
                             .channels = static_cast<int>(input.channels),
@@ -269,7 +279,7 @@ PipelineSettings TrainingOptions::pipeline(const nn::Input& input, bool training
                             .drop_last = training && drop_last,
                             .repeat = training,
                             .depth = 2,
-                            .workers = threads,
+                            .workers = workers,
                             .bad_files = bad_files == "skip" ? BadFiles::skip : BadFiles::stop,
                             .on_bad = [](const Complaint& complaint) {
                               fmt::print(stderr, "plimsoll: {}: {}; left out\n", complaint.where,
@@ -291,28 +301,21 @@ VariantMaker TrainingOptions::maker(const TrainingData* loaded, int threads) con
                            .optimizer = optimizer,
                            .tuning = tuning(),
                            .seed = static_cast<std::uint64_t>(seed)};
-    std::int64_t input_bytes =
-        pipeline_bytes(pipeline(input, true, 1), {},
-                       assume_largest(kLargestPicture, static_cast<int>(input.channels)))
-            .total()
-            .count;
+    PipelineBytes bytes =
+        pipeline_bytes(pipeline(input, true, threads), {.largest_encoded = kLargestFile},
+                       assume_largest(kLargestPicture, static_cast<int>(input.channels)));
     if (loaded != nullptr) {
       options.train_batches = batch_sizes(loaded->train->size(), batch, drop_last);
-      input_bytes =
-          pipeline_bytes(pipeline(input, true, threads), loaded->train->index(), loaded->largest)
-              .total()
-              .count;
+      bytes =
+          pipeline_bytes(pipeline(input, true, threads), loaded->train->index(), loaded->largest);
       options.evaluate_batches.clear();
       if (loaded->validation) {
         options.evaluate_batches = batch_sizes(loaded->validation->size(), batch, false);
-        input_bytes += pipeline_bytes(pipeline(input, false, threads), loaded->validation->index(),
-                                      loaded->largest)
-                           .total()
-                           .count;
+        bytes = shared_bytes(bytes, pipeline_bytes(pipeline(input, false, threads),
+                                                   loaded->validation->index(), loaded->largest));
       }
     }
-    return Variant{Trainer(op_table(), model.factory(), options),
-                   {.input_bytes = input_bytes, .threads = threads}};
+    return Variant{Trainer(op_table(), model.factory(), options), surroundings(bytes, threads)};
   };
 }
 

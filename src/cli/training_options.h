@@ -8,6 +8,7 @@
 #include "cli/memory_options.h"
 #include "cli/options.h"
 #include "data/data.h"
+#include "data/pipeline_memory.h"
 
 namespace plimsoll::cli {
 
@@ -48,7 +49,10 @@ struct TrainingOptions {
   // named; nothing without DATA. Reading stays well within the budget. DataError that lists what is
   // bad, unless bad files are to be skipped.
   std::optional<TrainingData> load_data(const Budget& budget);
-  PipelineSettings pipeline(const nn::Input& input, bool training, int threads) const;
+  PipelineSettings pipeline(const nn::Input& input, bool training, int workers) const;
+  // For pipelines of training and validation, which take turns.
+  std::shared_ptr<PipelineMemory> pipeline_memory(const TrainingData& data, const nn::Input& input,
+                                                  int workers) const;
   Tuning tuning() const;
   LossOptions loss_options() const;
   // Weights by class; empty if none were asked for. UsageError for a class the data does not have.

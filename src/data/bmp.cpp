@@ -121,10 +121,10 @@ ImageInfo probe_bmp(const EncodedImage& image) {
   return info;
 }
 
-Bytes bmp_bytes(const ImageInfo& /*info*/, const StoredRequest& /*request*/) { return 4_KiB; }
+Bytes bmp_bytes(const ImageInfo& /*info*/, const StoredRequest& /*request*/) { return {0}; }
 
-Coverage decode_bmp(const EncodedImage& image, const ImageInfo& /*info*/,
-                    const StoredRequest& request, CodecScratch& /*scratch*/, Picture& picture) {
+StoredPart decode_bmp(const EncodedImage& image, const ImageInfo& /*info*/,
+                      const StoredRequest& request, const CodecTools& tools, RowSink& sink) {
   const Header header = read_header(image);
   const std::int64_t row_bytes = header.row_bytes();
   const auto available = static_cast<std::int64_t>(image.bytes.size());
@@ -142,12 +142,15 @@ Coverage decode_bmp(const EncodedImage& image, const ImageInfo& /*info*/,
           read_number(image, header.palette_at + i * header.palette_entry + c, 1, Endian::little));
 
   const Rect& crop = request.crop;
-  picture.reshape(crop.height, crop.width, request.channels);
+  const StoredPart part{.size = {.height = crop.height, .width = crop.width},
+                        .channels = request.channels,
+                        .coverage = {crop.x, crop.y, 1}};
+  sink.begin(part, tools.room);
   for (std::int64_t y = 0; y < crop.height; ++y) {
     const std::int64_t line = header.from_top ? crop.y + y : header.height - 1 - crop.y - y;
     const std::byte* row = image.bytes.data() + begin + line * row_bytes;
     const auto byte = [&](std::int64_t at) { return std::to_integer<std::uint32_t>(row[at]); };
-    std::uint8_t* out = picture.row(y);
+    std::uint8_t* out = sink.row(y);
     for (std::int64_t x = crop.x; x < crop.x + crop.width; ++x, out += request.channels) {
       if (header.bits <= 8) {
         const std::int64_t bit = x * header.bits;
@@ -168,8 +171,9 @@ Coverage decode_bmp(const EncodedImage& image, const ImageInfo& /*info*/,
       put_pixel(out, request.channels, header.masks[0].value(pixel), header.masks[1].value(pixel),
                 header.masks[2].value(pixel));
     }
+    sink.put(y);
   }
-  return {crop.x, crop.y, 1};
+  return part;
 }
 
 }  // namespace plimsoll

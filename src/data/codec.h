@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "data/decode.h"
 
@@ -29,10 +28,12 @@ struct StoredRequest {
   bool thorough = false;
 };
 
-// Buffers that live as long as their Decoder.
-struct CodecScratch {
-  std::vector<std::uint8_t> row;    // of the library's samples
-  std::vector<std::uint8_t> image;  // where rows do not come one after the other
+// What codecs work with: the room that everything they need is taken from, and the one library
+// that keeps a state from image to image.
+class JpegLibrary;
+struct CodecTools {
+  Room& room;
+  JpegLibrary& jpeg;
 };
 
 // Throws a DataError at that byte of the file, or for the whole of it.
@@ -64,31 +65,36 @@ inline void put_pixel(std::uint8_t* out, int channels, std::uint8_t red, std::ui
   }
 }
 
-// Each format: its headers; the most its decoder allocates beyond the picture; and its pixels, with
-// a Coverage in stored coordinates. `info` is that of the same bytes.
+// Each format: its headers; the most its decoder takes from the room, a row of its own included;
+// and its pixels, row by row. `info` is that of the same bytes. What does not fit into the room is
+// a DataError, as any damage.
 ImageInfo probe_jpeg(const EncodedImage& image);
 Bytes jpeg_bytes(const ImageInfo& info, const StoredRequest& request);
-Coverage decode_jpeg(const EncodedImage& image, const ImageInfo& info, const StoredRequest& request,
-                     CodecScratch& scratch, Picture& picture);
+StoredPart decode_jpeg(const EncodedImage& image, const ImageInfo& info,
+                       const StoredRequest& request, const CodecTools& tools, RowSink& sink);
 
 ImageInfo probe_png(const EncodedImage& image);
 Bytes png_bytes(const ImageInfo& info, const StoredRequest& request);
-Coverage decode_png(const EncodedImage& image, const ImageInfo& info, const StoredRequest& request,
-                    CodecScratch& scratch, Picture& picture);
+StoredPart decode_png(const EncodedImage& image, const ImageInfo& info,
+                      const StoredRequest& request, const CodecTools& tools, RowSink& sink);
 
 ImageInfo probe_webp(const EncodedImage& image);
 Bytes webp_bytes(const ImageInfo& info, const StoredRequest& request);
-Coverage decode_webp(const EncodedImage& image, const ImageInfo& info, const StoredRequest& request,
-                     CodecScratch& scratch, Picture& picture);
+StoredPart decode_webp(const EncodedImage& image, const ImageInfo& info,
+                       const StoredRequest& request, const CodecTools& tools, RowSink& sink);
 
 ImageInfo probe_bmp(const EncodedImage& image);
 Bytes bmp_bytes(const ImageInfo& info, const StoredRequest& request);
-Coverage decode_bmp(const EncodedImage& image, const ImageInfo& info, const StoredRequest& request,
-                    CodecScratch& scratch, Picture& picture);
+StoredPart decode_bmp(const EncodedImage& image, const ImageInfo& info,
+                      const StoredRequest& request, const CodecTools& tools, RowSink& sink);
 
 ImageInfo probe_gif(const EncodedImage& image);
 Bytes gif_bytes(const ImageInfo& info, const StoredRequest& request);
-Coverage decode_gif(const EncodedImage& image, const ImageInfo& info, const StoredRequest& request,
-                    CodecScratch& scratch, Picture& picture);
+StoredPart decode_gif(const EncodedImage& image, const ImageInfo& info,
+                      const StoredRequest& request, const CodecTools& tools, RowSink& sink);
+
+// The DataError of an image whose decoder asked for more than its room has.
+[[noreturn]] void fail_for_room(const EncodedImage& image, const ImageInfo& info, Bytes needed,
+                                Bytes room);
 
 }  // namespace plimsoll

@@ -1,12 +1,16 @@
 #include "data/decode.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <new>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
 #include "data/codec.h"
+#include "data/jpeg_library.h"
 #include "data/orientation.h"
 
 namespace plimsoll {
@@ -15,8 +19,8 @@ namespace {
 struct Codec {
   ImageInfo (*probe)(const EncodedImage&);
   Bytes (*bytes)(const ImageInfo&, const StoredRequest&);
-  Coverage (*decode)(const EncodedImage&, const ImageInfo&, const StoredRequest&, CodecScratch&,
-                     Picture&);
+  StoredPart (*decode)(const EncodedImage&, const ImageInfo&, const StoredRequest&,
+                       const CodecTools&, RowSink&);
 };
 
 Codec codec_of(ImageFormat format) {
@@ -74,24 +78,41 @@ StoredRequest stored_request(const ImageInfo& info, const DecodeRequest& request
           .thorough = request.thorough};
 }
 
-// What the library allocates beside the picture. Most images need less than this least: with one
-// figure for them, buffers can be kept from image to image.
-Bytes library_bytes(const ImageInfo& info, const StoredRequest& request) {
-  constexpr Bytes kLeast = 1_MiB;
-  return std::max(codec_of(info.format).bytes(info, request), kLeast);
+// What a part of a stored image covers of the upright one.
+Coverage upright(const StoredPart& part, const ImageInfo& info) {
+  const std::int64_t scale = part.coverage.scale;
+  const Rect covered = plimsoll::upright(
+      Rect{part.coverage.x, part.coverage.y, part.size.width * scale, part.size.height * scale},
+      info.orientation, {info.stored_height, info.stored_width});
+  return {covered.x, covered.y, scale};
 }
 
-// A decoder may keep rows and columns around a crop; no more than this on each side.
-constexpr std::int64_t kMargin = 64;
+// Writes rows into a picture, turned upright.
+class PictureSink final : public RowSink {
+ public:
+  PictureSink(Picture& picture, int orientation) : picture_(picture), orientation_(orientation) {}
 
-Bytes picture_bytes(const ImageInfo& info, const StoredRequest& request) {
-  const auto side = [&](std::int64_t part, std::int64_t whole) {
-    return std::min((part + request.scale - 1) / request.scale + 2 * kMargin,
-                    (whole + request.scale - 1) / request.scale);
-  };
-  return {side(request.crop.width, info.stored_width) *
-          side(request.crop.height, info.stored_height) * request.channels};
-}
+  void begin(const StoredPart& part, Room& room) override {
+    stored_ = part.size;
+    const Size size = plimsoll::upright(part.size, orientation_);
+    picture_.reshape(size.height, size.width, part.channels);
+    if (orientation_ != 1)
+      row_ =
+          room.take_array<std::uint8_t>(static_cast<std::size_t>(part.size.width * part.channels));
+  }
+  std::uint8_t* row(std::int64_t y) noexcept override {
+    return orientation_ == 1 ? picture_.row(y) : row_.data();
+  }
+  void put(std::int64_t y) noexcept override {
+    if (orientation_ != 1) turn_row(row_.data(), y, stored_, orientation_, picture_);
+  }
+
+ private:
+  Picture& picture_;
+  int orientation_;
+  Size stored_;
+  std::span<std::uint8_t> row_;
+};
 
 }  // namespace
 
@@ -127,7 +148,8 @@ ImageInfo probe_image(std::span<const std::byte> bytes, std::string_view where) 
   ImageInfo info = codec_of(*format).probe(image);
   check_sides(image, info);
   info.format = *format;
-  const Size size = upright({info.stored_height, info.stored_width}, info.orientation);
+  const Size size =
+      plimsoll::upright(Size{info.stored_height, info.stored_width}, info.orientation);
   info.width = size.width;
   info.height = size.height;
   return info;
@@ -135,34 +157,27 @@ ImageInfo probe_image(std::span<const std::byte> bytes, std::string_view where) 
 
 Bytes decode_bytes(const ImageInfo& info, const DecodeRequest& request) {
   const StoredRequest stored = stored_request(info, request);
-  const Bytes picture = picture_bytes(info, stored);
-  return library_bytes(info, stored) + picture * (info.orientation == 1 ? 1 : 2);
+  return codec_of(info.format).bytes(info, stored) +
+         Bytes{Room::rounded(info.stored_width * request.channels)};
+}
+
+std::string kind_text(const ImageInfo& info) {
+  const bool is_interlaced = info.format == ImageFormat::png || info.format == ImageFormat::gif;
+  const char* how = !info.is_progressive || info.format == ImageFormat::webp ? ""
+                    : is_interlaced                                          ? "interlaced "
+                                                                             : "progressive ";
+  return fmt::format("{}{}, {:.{}f} MP", how, to_string(info.format),
+                     static_cast<double>(info.pixels()) / 1e6, info.pixels() < 9'950'000 ? 1 : 0);
 }
 
 struct Decoder::State {
-  CodecScratch scratch;
-  Picture turned;  // as stored, where the image has to be turned
-  Bytes most;      // that an image so far was said to take
-
-  // Gives back what larger images left behind where the library needs that memory now.
-  void make_room(const ImageInfo& info, const StoredRequest& request, Picture& picture) {
-    most = std::max(most, decode_bytes(info, {.channels = request.channels}));
-    const Bytes wanted = picture_bytes(info, request);
-    const auto held = [](const std::vector<std::uint8_t>& buffer) {
-      return Bytes{static_cast<std::int64_t>(buffer.capacity())};
-    };
-    const Bytes beside = info.orientation == 1 ? Bytes{0} : wanted;
-    const Bytes total = codec_of(info.format).bytes(info, request) + held(scratch.row) +
-                        held(scratch.image) + std::max(held(picture.pixels), wanted) +
-                        std::max(held(turned.pixels), beside);
-    if (total <= most) return;
-    scratch = {};
-    turned = {};
-    picture = {};
-  }
+  Room own;
+  Room* room = nullptr;  // null: own
+  JpegLibrary jpeg;
 };
 
 Decoder::Decoder() : state_(std::make_unique<State>()) {}
+Decoder::Decoder(Room& room) : state_(std::make_unique<State>()) { state_->room = &room; }
 Decoder::Decoder(Decoder&&) noexcept = default;
 Decoder& Decoder::operator=(Decoder&&) noexcept = default;
 Decoder::~Decoder() = default;
@@ -174,6 +189,12 @@ Coverage Decoder::decode(std::span<const std::byte> bytes, std::string_view wher
 
 Coverage Decoder::decode(std::span<const std::byte> bytes, std::string_view where,
                          const ImageInfo& info, const DecodeRequest& request, Picture& picture) {
+  PictureSink sink(picture, info.orientation);
+  return upright(decode(bytes, where, info, request, sink), info);
+}
+
+StoredPart Decoder::decode(std::span<const std::byte> bytes, std::string_view where,
+                           const ImageInfo& info, const DecodeRequest& request, RowSink& sink) {
   if (request.channels != 1 && request.channels != 3)
     throw UsageError({.where = std::string(where),
                       .got = std::to_string(request.channels) + " channels asked for",
@@ -196,18 +217,35 @@ Coverage Decoder::decode(std::span<const std::byte> bytes, std::string_view wher
                       .expected = "expected at least 1x1"});
 
   const EncodedImage image{bytes, where, info.format};
-  const StoredRequest stored = stored_request(info, request);
-  const Codec codec = codec_of(info.format);
-  state_->make_room(info, stored, picture);
-  if (info.orientation == 1) return codec.decode(image, info, stored, state_->scratch, picture);
+  const Bytes need = decode_bytes(info, request);
+  Room& room = state_->room != nullptr ? *state_->room : state_->own;
+  if (state_->room == nullptr && room.size() < need) {
+    room = Room();  // first the old one goes
+    room = Room(need);
+  }
+  if (need > room.left()) fail_for_room(image, info, need, room.left());
+  const std::size_t before = room.used();
+  try {
+    const StoredPart part =
+        codec_of(info.format)
+            .decode(image, info, stored_request(info, request), {room, state_->jpeg}, sink);
+    room.rewind(before);
+    return part;
+  } catch (const std::bad_alloc&) {
+    room.rewind(before);
+    fail_for_room(image, info, room.left(), room.left());
+  } catch (...) {
+    room.rewind(before);
+    throw;
+  }
+}
 
-  Picture& turned = state_->turned;
-  const Coverage from = codec.decode(image, info, stored, state_->scratch, turned);
-  turn_upright(turned, info.orientation, picture);
-  const Rect covered =
-      upright(Rect{from.x, from.y, turned.width * from.scale, turned.height * from.scale},
-              info.orientation, {info.stored_height, info.stored_width});
-  return {covered.x, covered.y, from.scale};
+void fail_for_room(const EncodedImage& image, const ImageInfo& info, Bytes needed, Bytes room) {
+  throw DataError({.where = std::string(image.where),
+                   .got = kind_text(info) + ": " + to_string(needed) + " to decode, " +
+                          to_string(room) + " left",
+                   .expected = "expected a picture that fits its buffers",
+                   .hint = "make it smaller once, or save it as an ordinary (baseline) JPEG"});
 }
 
 void fail_image(const EncodedImage& image, std::optional<std::size_t> byte, std::string got,

@@ -6,10 +6,13 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/bytes.h"
 #include "data/picture.h"
+#include "data/room.h"
+#include "data/row_sink.h"
 
 namespace plimsoll {
 
@@ -35,8 +38,10 @@ struct ImageInfo {
   bool has_alpha = false;
   // Its rows cannot be made one after the other: progressive JPEG, interlaced PNG, any WebP.
   bool is_progressive = false;
-  // What the library holds for the whole image while it decodes (0 where it goes row by row).
+  // What its decoder holds of the whole image (0 where it goes row by row), and beside it for the
+  // rows at hand.
   Bytes whole_image_bytes;
+  Bytes row_bytes;
 
   Size size() const { return {height, width}; }
   std::int64_t pixels() const { return width * height; }
@@ -63,25 +68,34 @@ struct DecodeRequest {
   bool thorough = false;
 };
 
-// Bytes that a Decoder and the libraries under it allocate at most to decode such an image, the
-// Picture included, the encoded bytes not. For one image after the other with the same Decoder and
-// Picture: never more than the greatest of these, taken without crop, of the images so far.
+// What decoding such an image takes from the decoder's room at most, a row of the result included;
+// the encoded bytes, and what a sink takes beyond that row, are not. No crop needs more than none.
 Bytes decode_bytes(const ImageInfo& info, const DecodeRequest& request);
 
-// Decodes one image after the other with buffers of its own. Not thread-safe: one per worker.
+// "progressive JPEG, 24 MP": what decides how much that is, for messages.
+std::string kind_text(const ImageInfo& info);
+
+// Decodes one image after the other. All memory for an image, the libraries' too, is the room's: a
+// decoder allocates nothing once it is made. Not thread-safe: one per worker.
 class Decoder {
  public:
+  // With a room of its own, which grows to what an image needs.
   Decoder();
+  // With a given one, which must outlive it; it takes what is left in it, and gives it back.
+  explicit Decoder(Room& room);
   Decoder(Decoder&&) noexcept;
   Decoder& operator=(Decoder&&) noexcept;
   ~Decoder();
 
-  // Puts the upright image, or its crop, into `picture`. Alpha is dropped as Pillow's
-  // convert("RGB") does, 16-bit samples keep their high byte, CMYK becomes RGB. Pixels are those of
-  // a full decode wherever at_least is not given. DataError, with the byte where it is known, on
-  // any damage, data that ends early (within what the crop needs) included; the picture's contents
-  // are unspecified then. `info` must be what probe_image made of the same bytes. UsageError if
-  // the request is impossible (a crop outside the image).
+  // Hands the image's rows, or those of its crop, to `sink` as they are stored, the orientation not
+  // applied. Alpha is dropped as Pillow's convert("RGB") does, 16-bit samples keep their high byte,
+  // CMYK becomes RGB. Pixels are those of a full decode wherever at_least is not given. DataError,
+  // with the byte where it is known, on any damage, data that ends early (within what the crop
+  // needs) included, and if the image needs more than the room has. `info` must be what probe_image
+  // made of the same bytes. UsageError if the request is impossible (a crop outside the image).
+  StoredPart decode(std::span<const std::byte> bytes, std::string_view where, const ImageInfo& info,
+                    const DecodeRequest& request, RowSink& sink);
+  // Puts the upright image, or its crop, into `picture`, whose contents are unspecified on failure.
   Coverage decode(std::span<const std::byte> bytes, std::string_view where, const ImageInfo& info,
                   const DecodeRequest& request, Picture& picture);
   Coverage decode(std::span<const std::byte> bytes, std::string_view where,

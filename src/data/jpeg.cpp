@@ -1,14 +1,10 @@
 // JPEG: headers by a walk over the markers, pixels by libjpeg-turbo.
 #include <algorithm>
 #include <csetjmp>
-#include <cstdio>
 #include <cstring>
 
-#include <jerror.h>
-#include <jpeglib.h>
-
-#include "base/error.h"
 #include "data/codec.h"
+#include "data/jpeg_library.h"
 #include "data/orientation.h"
 
 namespace plimsoll {
@@ -17,8 +13,6 @@ namespace {
 // Markers, by the names of the standard.
 constexpr unsigned kSoi = 0xD8, kEoi = 0xD9, kSos = 0xDA, kApp1 = 0xE1, kTem = 0x01;
 constexpr std::string_view kExif("Exif\0\0", 6);
-// No encoder makes so many scans; files that declare them only burn time.
-constexpr int kMaxScans = 500;
 
 bool is_frame(unsigned marker) {
   return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
@@ -28,7 +22,10 @@ bool stands_alone(unsigned marker) { return marker == kTem || (marker >= 0xD0 &&
 
 struct Frame {
   unsigned marker = 0;
-  std::int64_t blocks = 0;  // of 8x8 samples, in all components
+  std::int64_t blocks = 0;      // of 8x8 samples, in all components
+  std::int64_t block_rows = 0;  // of all components
+  std::int64_t row_blocks = 0;  // in one row of MCUs
+  unsigned most_rows = 1;       // the greatest vertical sampling factor
 };
 
 Frame read_frame(const EncodedImage& image, std::size_t at, unsigned marker, ImageInfo& info) {
@@ -61,109 +58,37 @@ Frame read_frame(const EncodedImage& image, std::size_t at, unsigned marker, Ima
     max_x = std::max(max_x, sampling >> 4);
     max_y = std::max(max_y, sampling & 15);
   }
-  Frame frame{.marker = marker};
+  Frame frame{.marker = marker, .most_rows = max_y};
   for (std::size_t c = 0; c < count; ++c) {
     const unsigned sampling = byte(at + 9 + 3 * c);
     const auto blocks = [](std::int64_t size, unsigned factor, unsigned most) {
       const std::int64_t whole = (size + 8 * most - 1) / (8 * most);
       return whole * factor;
     };
-    frame.blocks += blocks(info.stored_width, sampling >> 4, max_x) *
-                    blocks(info.stored_height, sampling & 15, max_y);
+    const std::int64_t across = blocks(info.stored_width, sampling >> 4, max_x);
+    const std::int64_t down = blocks(info.stored_height, sampling & 15, max_y);
+    frame.blocks += across * down;
+    frame.block_rows += down;
+    frame.row_blocks += across * (sampling & 15);
   }
   return frame;
 }
 
-// One decompression. Only types that longjmp may pass over.
-struct Job {
-  jpeg_decompress_struct state;
-  jpeg_error_mgr errors;
-  jpeg_source_mgr source;
-  jpeg_progress_mgr progress;
-  std::jmp_buf back;
-  char message[JMSG_LENGTH_MAX];
-  // What the source has not handed out yet, and how much it hands out at a time.
-  const JOCTET* rest;
-  std::size_t rest_size;
-  std::size_t piece;
-  bool ended_early;
-};
-
-[[noreturn]] void give_up(j_common_ptr state) {
-  auto* job = static_cast<Job*>(state->client_data);
-  state->err->format_message(state, job->message);
-  std::longjmp(job->back, 1);
+// What libjpeg holds of an image whatever its height: ten rows of samples for every eight of a row
+// of MCUs (it looks at neighbours above and below), and a group of rows at full width for every
+// component, all in whole cache lines, with a pointer to each.
+std::int64_t row_bytes(const Frame& frame, const ImageInfo& info) {
+  constexpr std::int64_t kBlock = 64, kLine = 64;
+  const std::int64_t rows = std::int64_t{info.channels} * 4 * 10 * (kLine + 24);
+  const std::int64_t group = info.channels * (info.stored_width + kLine) * frame.most_rows;
+  return frame.row_blocks * kBlock * 10 / 8 + group + rows;
 }
 
-// Most warnings mean that pixels were made up. The others are about what no pixel depends on.
-void on_message(j_common_ptr state, int level) {
-  if (level >= 0) return;
-  const int code = state->err->msg_code;
-  if (code == JWRN_EXTRANEOUS_DATA || code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM) return;
-  give_up(state);
-}
-
-void ignore(j_decompress_ptr /*state*/) {}
-
-boolean hand_out(j_decompress_ptr state) {
-  auto* job = static_cast<Job*>(state->client_data);
-  if (job->rest_size == 0) {
-    job->ended_early = true;
-    std::longjmp(job->back, 1);
-  }
-  const std::size_t size = std::min(job->piece, job->rest_size);
-  state->src->next_input_byte = job->rest;
-  state->src->bytes_in_buffer = size;
-  job->rest += size;
-  job->rest_size -= size;
-  return TRUE;
-}
-
-void skip(j_decompress_ptr state, long bytes) {
-  auto left = static_cast<std::size_t>(std::max(bytes, 0L));
-  while (left > state->src->bytes_in_buffer) {
-    left -= state->src->bytes_in_buffer;
-    hand_out(state);
-  }
-  state->src->next_input_byte += left;
-  state->src->bytes_in_buffer -= left;
-}
-
-void on_progress(j_common_ptr state) {
-  auto* decompress = reinterpret_cast<j_decompress_ptr>(state);
-  if (decompress->input_scan_number <= kMaxScans) return;
-  auto* job = static_cast<Job*>(state->client_data);
-  std::snprintf(job->message, sizeof(job->message), "it has more than %d scans", kMaxScans);
-  std::longjmp(job->back, 1);
-}
-
-// Reads the header, sets what is wanted and starts. False: see the message.
-bool start(Job& job, std::span<const std::byte> bytes, const StoredRequest& request,
-           JDIMENSION* left, JDIMENSION* width) {
-  jpeg_decompress_struct& state = job.state;
-  state.err = jpeg_std_error(&job.errors);
-  state.client_data = &job;
-  job.errors.error_exit = give_up;
-  job.errors.emit_message = on_message;
-  job.ended_early = false;
-  if (setjmp(job.back) != 0) return false;
-  jpeg_create_decompress(&state);
-  job.rest = reinterpret_cast<const JOCTET*>(bytes.data());
-  job.rest_size = bytes.size();
-  // The fast path wants 512 bytes for each block of an MCU at once.
-  constexpr std::size_t kTooLittle = 500;
-  job.piece = request.thorough ? kTooLittle : bytes.size();
-  job.source = {.next_input_byte = nullptr,
-                .bytes_in_buffer = 0,
-                .init_source = ignore,
-                .fill_input_buffer = hand_out,
-                .skip_input_data = skip,
-                .resync_to_restart = jpeg_resync_to_restart,
-                .term_source = ignore};
-  job.progress = {};
-  job.progress.progress_monitor = on_progress;
-  state.src = &job.source;
-  state.progress = &job.progress;
+// Reads the header, sets what is wanted and starts. False: see the library's message.
+bool start(JpegLibrary& library, const StoredRequest& request, JDIMENSION* left,
+           JDIMENSION* width) {
+  jpeg_decompress_struct& state = library.state();
+  if (setjmp(library.back()) != 0) return false;
   jpeg_read_header(&state, TRUE);
   state.scale_num = 1;
   state.scale_denom = static_cast<unsigned>(request.scale);
@@ -189,31 +114,35 @@ void put_cmyk(const std::uint8_t* cmyk, std::int64_t pixels, std::uint8_t* to, i
   }
 }
 
-// Reads the picture's rows, of which the first is row `top` of the image. `cmyk` is a buffer for
-// one row of four samples per pixel, if that is what the image has.
-bool read_rows(Job& job, JDIMENSION top, Picture& picture, std::uint8_t* cmyk) {
-  jpeg_decompress_struct& state = job.state;
-  if (setjmp(job.back) != 0) return false;
+// Reads the part's rows, of which the first is row `top` of the image. `cmyk` is a buffer for one
+// row of four samples per pixel, if that is what the image has.
+bool read_rows(JpegLibrary& library, JDIMENSION top, const StoredPart& part, std::uint8_t* cmyk,
+               RowSink& sink) {
+  jpeg_decompress_struct& state = library.state();
+  if (setjmp(library.back()) != 0) return false;
   if (top > 0) jpeg_skip_scanlines(&state, top);
-  for (std::int64_t y = 0; y < picture.height; ++y) {
-    JSAMPROW row = cmyk != nullptr ? cmyk : picture.row(y);
+  for (std::int64_t y = 0; y < part.size.height; ++y) {
+    std::uint8_t* out = sink.row(y);
+    JSAMPROW row = cmyk != nullptr ? cmyk : out;
     jpeg_read_scanlines(&state, &row, 1);
-    if (cmyk != nullptr)
-      put_cmyk(cmyk, picture.width, picture.row(y), static_cast<int>(picture.channels));
+    if (cmyk != nullptr) put_cmyk(cmyk, part.size.width, out, part.channels);
+    sink.put(y);
   }
   if (state.output_scanline == state.output_height) jpeg_finish_decompress(&state);
   return true;
 }
 
-[[noreturn]] void fail(const EncodedImage& image, Job& job) {
+[[noreturn]] void fail(const EncodedImage& image, const ImageInfo& info, const JpegLibrary& library,
+                       const Room& room) {
+  if (library.refused() > 0)
+    fail_for_room(image, info,
+                  room.size() - room.left() + Bytes{static_cast<std::int64_t>(library.refused())},
+                  room.size());
   // The library tells the source where it is only from time to time; its end is certain.
-  const bool ended = job.ended_early;
-  const std::size_t byte =
-      image.bytes.size() - (ended ? 0 : job.rest_size + job.source.bytes_in_buffer);
-  const std::string message = ended ? "" : job.message;
-  jpeg_destroy_decompress(&job.state);
-  if (ended) fail_image(image, byte, "the file ends in the middle of the JPEG data");
-  fail_image(image, byte, "a JPEG that cannot be decoded (" + message + ")");
+  if (library.ended_early())
+    fail_image(image, image.bytes.size(), "the file ends in the middle of the JPEG data");
+  fail_image(image, image.bytes.size() - library.unread(),
+             "a JPEG that cannot be decoded (" + std::string(library.message()) + ")");
 }
 
 }  // namespace
@@ -242,20 +171,22 @@ ImageInfo probe_jpeg(const EncodedImage& image) {
   const bool several_scans =
       read_number(image, at + 2, 1, Endian::big) < static_cast<unsigned>(info.channels);
   info.is_progressive = frame.marker == 0xC2 || frame.marker == 0xCA || several_scans;
+  info.row_bytes = {row_bytes(frame, info)};
+  // Coefficients, and where their rows begin.
   if (info.is_progressive)
-    info.whole_image_bytes = {frame.blocks * static_cast<std::int64_t>(sizeof(JBLOCK))};
+    info.whole_image_bytes = {frame.blocks * static_cast<std::int64_t>(sizeof(JBLOCK)) +
+                              Room::rounded(frame.block_rows * 8 + 1024)};
   return info;
 }
 
 Bytes jpeg_bytes(const ImageInfo& info, const StoredRequest& /*request*/) {
-  // The library's tables and pools; then some 50 rows of every component (context rows and
-  // pointers to them, one row of blocks, one upsampled group); and pointers to rows of blocks.
-  const Bytes rows{info.stored_width * info.channels * 64 + info.stored_height * 16};
-  return 192_KiB + rows + info.whole_image_bytes;
+  // Tables and states of the library; what it holds of the image; a row of CMYK.
+  const std::int64_t cmyk = info.channels == 4 ? Room::rounded(4 * info.stored_width) : 0;
+  return 96_KiB + info.row_bytes + info.whole_image_bytes + Bytes{cmyk};
 }
 
-Coverage decode_jpeg(const EncodedImage& image, const ImageInfo& info, const StoredRequest& request,
-                     CodecScratch& scratch, Picture& picture) {
+StoredPart decode_jpeg(const EncodedImage& image, const ImageInfo& info,
+                       const StoredRequest& request, const CodecTools& tools, RowSink& sink) {
   const std::int64_t scale = request.scale;
   const Rect& crop = request.crop;
   const std::int64_t full_width = (info.stored_width + scale - 1) / scale;
@@ -269,26 +200,25 @@ Coverage decode_jpeg(const EncodedImage& image, const ImageInfo& info, const Sto
   const std::int64_t top = crop.y / scale;
   const std::int64_t bottom = std::min((crop.y + crop.height + scale - 1) / scale, full_height);
 
+  // The fast path wants 512 bytes for each block of an MCU at once.
+  constexpr std::size_t kTooLittle = 500;
+  JpegLibrary& library = tools.jpeg;
+  library.begin(image.bytes, request.thorough ? kTooLittle : image.bytes.size(), tools.room);
   auto left = static_cast<JDIMENSION>(first);
   auto width = static_cast<JDIMENSION>(last - first);
-  Job job{};
-  if (!start(job, image.bytes, request, &left, &width)) fail(image, job);
-  if (job.state.output_height != full_height) {
-    jpeg_destroy_decompress(&job.state);
+  if (!start(library, request, &left, &width)) fail(image, info, library, tools.room);
+  if (library.state().output_height != full_height)
     fail_image(image, std::nullopt, "a JPEG that tells two sizes");
-  }
-  try {
-    picture.reshape(bottom - top, width, request.channels);
-    if (job.state.num_components == 4) size_buffer(scratch.row, std::size_t{4} * width);
-  } catch (...) {
-    jpeg_destroy_decompress(&job.state);
-    throw;
-  }
-  if (!read_rows(job, static_cast<JDIMENSION>(top), picture,
-                 job.state.num_components == 4 ? scratch.row.data() : nullptr))
-    fail(image, job);
-  jpeg_destroy_decompress(&job.state);
-  return {left * scale, top * scale, scale};
+  const StoredPart part{.size = {.height = bottom - top, .width = width},
+                        .channels = request.channels,
+                        .coverage = {left * scale, top * scale, scale}};
+  sink.begin(part, tools.room);
+  std::uint8_t* cmyk = nullptr;
+  if (library.state().num_components == 4)
+    cmyk = tools.room.take_array<std::uint8_t>(std::size_t{4} * width).data();
+  if (!read_rows(library, static_cast<JDIMENSION>(top), part, cmyk, sink))
+    fail(image, info, library, tools.room);
+  return part;
 }
 
 }  // namespace plimsoll

@@ -8,26 +8,6 @@
 namespace plimsoll {
 namespace {
 
-// The eight are made of two steps: a transposition, then mirrors of the upright image.
-struct Turn {
-  bool transpose;
-  bool mirror_x;
-  bool mirror_y;
-};
-
-constexpr Turn turn_of(int orientation) {
-  switch (orientation) {
-    case 2: return {false, true, false};
-    case 3: return {false, true, true};
-    case 4: return {false, false, true};
-    case 5: return {true, false, false};
-    case 6: return {true, true, false};
-    case 7: return {true, true, true};
-    case 8: return {true, false, true};
-    default: return {false, false, false};
-  }
-}
-
 class TiffReader {
  public:
   explicit TiffReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -51,19 +31,31 @@ class TiffReader {
 };
 
 template <int channels>
-void turn(const Picture& from, Turn turn, Picture& to) {
-  const std::int64_t step_x = turn.mirror_x ? -channels : channels;
-  for (std::int64_t y = 0; y < to.height; ++y) {
-    const std::int64_t line = turn.mirror_y ? to.height - 1 - y : y;
-    std::uint8_t* out = to.row(y) + (turn.mirror_x ? to.row_bytes() - channels : 0);
-    const std::uint8_t* in = turn.transpose ? from.row(0) + line * channels : from.row(line);
-    const std::int64_t step_in = turn.transpose ? from.row_bytes() : channels;
-    for (std::int64_t x = 0; x < to.width; ++x, out += step_x, in += step_in)
-      for (int c = 0; c < channels; ++c) out[c] = in[c];
-  }
+void turn(const std::uint8_t* row, std::int64_t y, Size stored, Turn turn, Picture& to) {
+  const std::int64_t line = turn.transpose ? (turn.mirror_x ? to.width - 1 - y : y)
+                                           : (turn.mirror_y ? to.height - 1 - y : y);
+  const bool mirrors = turn.transpose ? turn.mirror_y : turn.mirror_x;
+  const std::int64_t step = turn.transpose ? to.row_bytes() : channels;
+  std::uint8_t* out = turn.transpose ? to.row(0) + line * channels : to.row(line);
+  if (mirrors) out += (stored.width - 1) * step;
+  for (std::int64_t x = 0; x < stored.width; ++x, row += channels, out += mirrors ? -step : step)
+    for (int c = 0; c < channels; ++c) out[c] = row[c];
 }
 
 }  // namespace
+
+Turn turn_of(int orientation) {
+  switch (orientation) {
+    case 2: return {.mirror_x = true};
+    case 3: return {.mirror_x = true, .mirror_y = true};
+    case 4: return {.mirror_y = true};
+    case 5: return {.transpose = true};
+    case 6: return {.transpose = true, .mirror_x = true};
+    case 7: return {.transpose = true, .mirror_x = true, .mirror_y = true};
+    case 8: return {.transpose = true, .mirror_y = true};
+    default: return {};
+  }
+}
 
 int exif_orientation(std::span<const std::byte> tiff) {
   constexpr std::size_t kEntry = 12;
@@ -118,13 +110,11 @@ Point upright(Point point, int orientation, Size stored) {
   return point;
 }
 
-void turn_upright(const Picture& from, int orientation, Picture& to) {
-  const Size size = upright(from.size(), orientation);
-  to.reshape(size.height, size.width, from.channels);
-  if (from.channels == 1)
-    turn<1>(from, turn_of(orientation), to);
+void turn_row(const std::uint8_t* row, std::int64_t y, Size stored, int orientation, Picture& to) {
+  if (to.channels == 1)
+    turn<1>(row, y, stored, turn_of(orientation), to);
   else
-    turn<3>(from, turn_of(orientation), to);
+    turn<3>(row, y, stored, turn_of(orientation), to);
 }
 
 }  // namespace plimsoll

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "data/picture.h"
@@ -11,6 +12,14 @@ namespace plimsoll {
 // The orientation (1..8) that an EXIF block, which begins with its TIFF header, asks for. 1 where
 // it says nothing or cannot be read: a broken EXIF block does not make a picture unreadable.
 int exif_orientation(std::span<const std::byte> tiff);
+
+// How a stored image becomes the upright one: a transposition, then mirrors.
+struct Turn {
+  bool transpose = false;
+  bool mirror_x = false;
+  bool mirror_y = false;
+};
+Turn turn_of(int orientation);
 
 // Whether it exchanges width and height (5..8).
 constexpr bool is_transposed(int orientation) { return orientation >= 5; }
@@ -31,7 +40,8 @@ struct Point {
 };
 Point upright(Point stored_point, int orientation, Size stored);
 
-// Copies `from` to `to`, turned upright. `to` is another picture than `from`.
-void turn_upright(const Picture& from, int orientation, Picture& to);
+// Writes row y of a stored picture of that size to where it belongs in the upright one, which has
+// its shape already.
+void turn_row(const std::uint8_t* row, std::int64_t y, Size stored, int orientation, Picture& to);
 
 }  // namespace plimsoll

@@ -17,6 +17,7 @@
 #include "data/order.h"
 #include "data/picture_cache.h"
 #include "data/picture_maker.h"
+#include "data/pipeline_memory.h"
 #include "data/worker_threads.h"
 
 namespace plimsoll {
@@ -27,51 +28,47 @@ constexpr double kWaitNoise = 0.01;
 // So many steps with a full queue before a worker is sent to sleep.
 constexpr int kPatience = 16;
 
-// The memory of one batch of the queue.
-struct SlotMemory {
-  std::vector<std::uint8_t> pixels;
-  std::vector<std::int32_t> labels;
-  std::vector<std::int64_t> samples;
-  std::vector<std::int32_t> other_labels;
-  std::vector<float> other_shares;
-};
-
 // One thread's tools, and which sample it is at, for those who ask.
 struct Worker {
   std::optional<PictureMaker> maker;
-  std::vector<std::uint8_t> other;
+  std::span<std::uint8_t> other;          // mixup's
   std::atomic<std::int64_t> sample = -1;  // -1: none
   std::atomic<std::chrono::steady_clock::duration> since = {};
 };
 
+std::shared_ptr<PipelineMemory> make_memory(const Source& source, const PipelineSettings& settings,
+                                            const LargestImage& largest) {
+  settings.check();
+  return std::make_shared<PipelineMemory>(settings, source.index().largest_encoded, largest);
+}
+
 }  // namespace
 
 struct Pipeline::State {
-  State(SourcePtr of, PipelineSettings with, LargestImage at_most)
+  State(SourcePtr of, PipelineSettings with, std::shared_ptr<PipelineMemory> in)
       : source(std::move(of)),
         settings(std::move(with)),
-        largest(at_most),
-        bytes(pipeline_bytes(settings, source->index(), largest)),
+        memory(std::move(in)),
         queue({.samples = source->size(),
                .batch = settings.batch,
                .depth = settings.depth,
                .drop_last = settings.drop_last,
                .repeat = settings.repeat,
                // Pictures that need no reading are over sooner than a lock is taken.
-               .share = source->index().largest_encoded.count == 0 ? 16 : 1}) {
-    const auto batch = static_cast<std::size_t>(settings.batch);
-    const bool mixes = settings.augment.mixup > 0;
-    for (int i = 0; i < settings.depth; ++i)
-      slots.push_back({.pixels = std::vector<std::uint8_t>(
-                           batch * static_cast<std::size_t>(settings.picture_bytes())),
-                       .labels = std::vector<std::int32_t>(batch),
-                       .samples = std::vector<std::int64_t>(batch),
-                       .other_labels = std::vector<std::int32_t>(mixes ? batch : 0),
-                       .other_shares = std::vector<float>(mixes ? batch : 0)});
-    workers = std::vector<Worker>(static_cast<std::size_t>(settings.most_workers()));
-    if (bytes.cache > Bytes{0}) cache.emplace(source->size(), settings.picture_bytes());
+               .share = source->index().largest_encoded.count == 0 ? 16 : 1}),
+        workers(static_cast<std::size_t>(settings.most_workers())) {
+    expect(std::cmp_less_equal(settings.depth, memory->slots().size()) &&
+               std::cmp_less_equal(workers.size(), memory->workers().size()),
+           "memory for as many batches and workers");
+    if (settings.cache_bytes(source->size()) > Bytes{0})
+      cache.emplace(source->size(), settings.picture_bytes());
   }
+  ~State() { memory->leave(queue); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
+  // Gives every worker its tools, in memory that was another's perhaps. No worker may be busy.
+  void equip();
   Order order(std::int64_t epoch) const {
     return settings.shuffle ? Order::shuffled(source->size(), settings.seed, epoch)
                             : Order::sequential(source->size());
@@ -91,12 +88,10 @@ struct Pipeline::State {
 
   SourcePtr source;
   PipelineSettings settings;
-  LargestImage largest;
-  PipelineBytes bytes;
+  std::shared_ptr<PipelineMemory> memory;
   BatchQueue queue;
-  std::vector<SlotMemory> slots;
-  std::optional<PictureCache> cache;
   std::vector<Worker> workers;
+  std::optional<PictureCache> cache;
 
   std::atomic<std::int64_t> made = 0;
   std::atomic<std::int64_t> busy_nanoseconds = 0;
@@ -110,6 +105,18 @@ struct Pipeline::State {
   int full_steps = 0;
   WorkerThreads threads;  // last: they use all of the above
 };
+
+void Pipeline::State::equip() {
+  for (std::size_t w = 0; w < workers.size(); ++w) {
+    PipelineMemory::Worker& in = memory->workers()[w];
+    workers[w].maker.reset();
+    in.room.rewind(0);
+    workers[w].maker.emplace(*source, settings, in.room, in.encoded);
+    if (settings.augment.mixup > 0)
+      workers[w].other =
+          in.room.take_array<std::uint8_t>(static_cast<std::size_t>(settings.picture_bytes()));
+  }
+}
 
 void Pipeline::State::make(Worker& worker, std::int64_t i, std::int64_t epoch, std::uint8_t* hwc,
                            Draw& draw) {
@@ -158,7 +165,7 @@ std::int64_t Pipeline::State::make_at(Worker& worker, const Order& order, std::i
 }
 
 void Pipeline::State::fill(Worker& worker, const Share& share, std::int64_t k) {
-  SlotMemory& slot = slots[static_cast<std::size_t>(share.slot)];
+  PipelineMemory::Slot& slot = memory->slots()[static_cast<std::size_t>(share.slot)];
   const Order epoch_order = order(share.epoch);
   const std::int64_t picture = settings.picture_bytes();
   const auto at = static_cast<std::size_t>(share.at + k);
@@ -167,7 +174,7 @@ void Pipeline::State::fill(Worker& worker, const Share& share, std::int64_t k) {
   const std::int64_t i = make_at(worker, epoch_order, share.position + k, share.epoch, hwc, draw);
   slot.samples[at] = i;
   slot.labels[at] = source->label(i);
-  if (slot.other_labels.empty()) return;
+  if (settings.augment.mixup <= 0) return;
   slot.other_labels[at] = slot.labels[at];
   slot.other_shares[at] = 0;
   if (draw.mixup <= 0) return;
@@ -188,12 +195,6 @@ void Pipeline::State::work(int number) {
     std::int64_t k = 0;
     std::exception_ptr error;
     try {
-      if (!worker.maker) {
-        // By the worker itself, so that its memory lies near the processor it runs on.
-        worker.maker.emplace(*source, settings, largest);
-        if (settings.augment.mixup > 0)
-          worker.other.resize(static_cast<std::size_t>(settings.picture_bytes()));
-      }
       const Stopwatch watch;
       for (; k < share->count; ++k) fill(worker, *share, k);
       busy_nanoseconds += std::llround(watch.seconds() * 1e9);
@@ -231,12 +232,16 @@ void Pipeline::State::adapt(const BatchQueue::Ready& ready, double step_seconds)
   }
 }
 
-Pipeline::Pipeline(SourcePtr source, PipelineSettings settings, LargestImage largest) {
+Pipeline::Pipeline(SourcePtr source, PipelineSettings settings, LargestImage largest)
+    : Pipeline(source, settings, make_memory(*source, settings, largest)) {}
+
+Pipeline::Pipeline(SourcePtr source, PipelineSettings settings,
+                   std::shared_ptr<PipelineMemory> memory) {
   settings.check();
   if (source->size() == 0)
     throw UsageError(
         {.where = "data pipeline", .got = "no samples", .expected = "expected at least one"});
-  state_ = std::make_unique<State>(std::move(source), std::move(settings), largest);
+  state_ = std::make_unique<State>(std::move(source), std::move(settings), std::move(memory));
   // All of them until the queue has been filled once; then as many as it takes.
   State& state = *state_;
   state.queue.set_active(state.settings.most_workers());
@@ -251,6 +256,9 @@ void Pipeline::start(std::int64_t epoch, std::int64_t position) {
          "a position outside the epoch");
   state_->since_batch.reset();
   state_->full_steps = 0;
+  state_->queue.pause();
+  state_->memory->claim(state_->queue);
+  state_->equip();
   state_->queue.start({.epoch = epoch, .position = position});
 }
 
@@ -271,24 +279,21 @@ std::optional<Batch> Pipeline::next() {
   state.waited += ready->waited;
   if (state.since_batch) state.adapt(*ready, step);
   state.since_batch.emplace();
-  const SlotMemory& slot = state.slots[static_cast<std::size_t>(ready->slot)];
+  const PipelineMemory::Slot& slot = state.memory->slots()[static_cast<std::size_t>(ready->slot)];
   const auto count = static_cast<std::size_t>(ready->count);
   Batch batch{
       .epoch = ready->epoch,
       .first = ready->first,
       .count = ready->count,
-      .pixels = std::span(slot.pixels)
-                    .first(count * static_cast<std::size_t>(state.settings.picture_bytes())),
-      .labels = std::span(slot.labels).first(count),
-      .samples = std::span(slot.samples).first(count)};
-  if (!slot.other_labels.empty()) {
-    batch.other_labels = std::span(slot.other_labels).first(count);
-    batch.other_shares = std::span(slot.other_shares).first(count);
+      .pixels = slot.pixels.first(count * static_cast<std::size_t>(state.settings.picture_bytes())),
+      .labels = slot.labels.first(count),
+      .samples = slot.samples.first(count)};
+  if (state.settings.augment.mixup > 0) {
+    batch.other_labels = slot.other_labels.first(count);
+    batch.other_shares = slot.other_shares.first(count);
   }
   return batch;
 }
-
-const PipelineBytes& Pipeline::bytes() const { return state_->bytes; }
 
 std::int64_t Pipeline::batches_per_epoch() const { return state_->queue.batches_per_epoch(); }
 

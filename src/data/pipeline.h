@@ -23,8 +23,8 @@ struct LargestImage {
   Size size;
 };
 
-// For planning without data: an image of so many pixels, of the kind that takes the most to decode
-// (progressive, all channels at full size).
+// For planning without data: a photograph of so many pixels as cameras write them, a baseline JPEG,
+// decoded row by row. Progressive ones need their coefficients as well, two bytes a sample.
 LargestImage assume_largest(std::int64_t pixels, int channels);
 
 enum class BadFiles { stop, skip };
@@ -56,29 +56,28 @@ struct PipelineSettings {
   std::int64_t picture_bytes() const { return image.height * image.width * channels; }
   // `workers`, or the processors there are.
   int most_workers() const;
+  // What finished pictures take; 0 where they are not kept.
+  Bytes cache_bytes(std::int64_t samples) const;
   // UsageError on what makes no sense.
   void check() const;
 };
 
-// What a pipeline holds at most, by purpose.
+// What a pipeline holds, by purpose.
 struct PipelineBytes {
-  Bytes queue;    // finished and half-finished batches
-  Bytes workers;  // encoded bytes, decoded pictures and scratch, for each
+  Bytes queue;   // finished and half-finished batches
+  Bytes worker;  // of each: encoded bytes, the room to decode and resize, its thread
+  int workers = 1;
   Bytes cache;
   Bytes index;  // of the source
 
-  Bytes total() const { return queue + workers + cache + index; }
+  Bytes total() const { return queue + worker * workers + cache + index; }
 };
 
-// An upper bound, from the index and the largest image.
+// From the index and the largest image; all but the cache is held from the first batch on.
 PipelineBytes pipeline_bytes(const PipelineSettings& settings, const Index& index,
                              const LargestImage& largest);
-
-// The settings with as many workers, up to those asked for, and then as long a queue as fit into
-// `limit` (a cache is given up first). Neither changes a batch. BudgetError if one worker and a
-// queue of two batches do not fit.
-PipelineSettings fit_pipeline(PipelineSettings settings, const Index& index,
-                              const LargestImage& largest, Bytes limit);
+// Of two that share their memory, and so take turns.
+PipelineBytes shared_bytes(const PipelineBytes& a, const PipelineBytes& b);
 
 struct Batch {
   std::int64_t epoch = 0;
@@ -100,12 +99,17 @@ struct Batch {
 // All members are for one thread, the consumer. Workers sleep when the queue is full, and stop when
 // the object goes. How many work follows from the time they take for a picture and the consumer for
 // a batch: one more whenever next() had to wait, one less when the queue stayed full.
+class PipelineMemory;
+
 class Pipeline {
  public:
   // `largest` bounds what any sample needs (ScanReport::largest). A sample that is beyond it, as
   // one that was replaced since, is a bad one. Everything is allocated here. UsageError on settings
   // that make no sense.
   Pipeline(SourcePtr source, PipelineSettings settings, LargestImage largest);
+  // In memory that other pipelines use too, made for the largest of their samples: start() of one
+  // is stop() for the others.
+  Pipeline(SourcePtr source, PipelineSettings settings, std::shared_ptr<PipelineMemory> memory);
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
   ~Pipeline();
@@ -122,7 +126,6 @@ class Pipeline {
   // Stops work at once; next() may not be called before start().
   void stop();
 
-  const PipelineBytes& bytes() const;
   std::int64_t batches_per_epoch() const;
   // How many workers may work now.
   int workers() const;

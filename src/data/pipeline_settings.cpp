@@ -6,23 +6,19 @@
 
 #include "base/cpu.h"
 #include "data/pipeline.h"
+#include "data/pipeline_memory.h"
 
 namespace plimsoll {
 namespace {
 
 // A thread's stack as far as decoding touches it, and its part of the allocator's bookkeeping.
-constexpr Bytes kPerThread = 256_KiB;
+constexpr Bytes kPerThread = 192_KiB;
 
 // Whether a picture is the same in every epoch.
 bool is_constant(const PipelineSettings& settings) {
   Augment augment = settings.augment;
   augment.rescale.reset();
   return augment == Augment{};
-}
-
-Bytes cache_bytes(const PipelineSettings& settings, std::int64_t samples) {
-  const Bytes need{samples * (settings.picture_bytes() + 1)};
-  return is_constant(settings) && need <= settings.cache ? need : Bytes{0};
 }
 
 }  // namespace
@@ -41,52 +37,43 @@ void PipelineSettings::check() const {
     refuse(std::to_string(workers) + " workers", "expected 0 to " + std::to_string(kMaxThreads));
 }
 
+Bytes PipelineSettings::cache_bytes(std::int64_t samples) const {
+  const Bytes need{samples * (picture_bytes() + 1)};
+  return is_constant(*this) && need <= cache ? need : Bytes{0};
+}
+
 int PipelineSettings::most_workers() const { return workers > 0 ? workers : usable_cores(); }
 
 LargestImage assume_largest(std::int64_t pixels, int channels) {
-  const auto side = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(pixels))));
-  const ImageInfo info{.width = side,
-                       .height = side,
-                       .stored_width = side,
-                       .stored_height = side,
-                       .is_progressive = true,
-                       // Coefficients of 16 bits for each of three channels.
-                       .whole_image_bytes = Bytes{side * side * 6}};
-  // A photograph may be long and narrow.
-  return {.decode = decode_bytes(info, {.channels = channels}), .size = {side * 2, side * 2}};
+  // Four by three, and upright as often as not.
+  const auto width =
+      static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(pixels) * 4 / 3)));
+  const std::int64_t height = (pixels + width - 1) / width;
+  const ImageInfo info{.width = width,
+                       .height = height,
+                       .stored_width = width,
+                       .stored_height = height,
+                       // Three channels at full size; what cameras write takes half of it.
+                       .row_bytes = Bytes{width * 3 * 12} + 64_KiB};
+  return {.decode = decode_bytes(info, {.channels = channels}), .size = {width, width}};
 }
 
 PipelineBytes pipeline_bytes(const PipelineSettings& settings, const Index& index,
                              const LargestImage& largest) {
-  const std::int64_t picture = settings.picture_bytes();
-  const bool mixes = settings.augment.mixup > 0;
-  const Bytes slot{settings.batch * (picture + std::int64_t{sizeof(std::int32_t)} +
-                                     std::int64_t{sizeof(std::int64_t)} + (mixes ? 8 : 0))};
-  const Bytes worker =
-      index.largest_encoded + largest.decode +
-      Transformer::bytes(settings.image, settings.channels, settings.interpolation, largest.size) +
-      Bytes{mixes ? picture : 0} + kPerThread;
-  return {.queue = slot * settings.depth,
-          .workers = worker * settings.most_workers(),
-          .cache = cache_bytes(settings, index.samples),
-          .index = index.memory};
+  return {
+      .queue = PipelineMemory::slot_bytes(settings),
+      .worker = PipelineMemory::worker_bytes(settings, index.largest_encoded, largest) + kPerThread,
+      .workers = settings.most_workers(),
+      .cache = settings.cache_bytes(index.samples),
+      .index = index.memory};
 }
 
-PipelineSettings fit_pipeline(PipelineSettings settings, const Index& index,
-                              const LargestImage& largest, Bytes limit) {
-  const auto fits = [&] { return pipeline_bytes(settings, index, largest).total() <= limit; };
-  settings.workers = settings.most_workers();
-  if (!fits()) settings.cache = Bytes{0};
-  // A worker that waits for room in the queue costs less than a worker that is missing.
-  while (!fits() && settings.depth > 2) --settings.depth;
-  while (!fits() && settings.workers > 1) --settings.workers;
-  if (!fits())
-    throw BudgetError({.where = "input buffers",
-                       .got = "one worker and two batches take " +
-                              to_string(pipeline_bytes(settings, index, largest).total()),
-                       .expected = "expected at most " + to_string(limit),
-                       .hint = "a smaller batch, or smaller pictures, need less"});
-  return settings;
+PipelineBytes shared_bytes(const PipelineBytes& a, const PipelineBytes& b) {
+  return {.queue = std::max(a.queue, b.queue),
+          .worker = std::max(a.worker, b.worker) + kPerThread,
+          .workers = std::max(a.workers, b.workers),
+          .cache = a.cache + b.cache,
+          .index = a.index + b.index};
 }
 
 }  // namespace plimsoll

@@ -16,6 +16,8 @@ constexpr std::size_t kChunkHead = 8;
 
 // One decompression. Only types that longjmp may pass over.
 struct Job {
+  Room* room;
+  std::size_t refused;  // what libpng asked for when the room had too little
   png_structp png;
   png_infop info;
   const std::byte* bytes;
@@ -43,6 +45,17 @@ void read_bytes(png_structp png, png_bytep out, std::size_t size) {
   }
   std::memcpy(out, job->bytes + job->position, size);
   job->position += size;
+}
+
+png_voidp take(png_structp png, png_alloc_size_t size) {
+  auto* job = static_cast<Job*>(png_get_mem_ptr(png));
+  void* memory = job->room->take(size);
+  if (memory == nullptr) job->refused = size;
+  return memory;
+}
+
+void give_back(png_structp png, png_voidp memory) {
+  static_cast<Job*>(png_get_mem_ptr(png))->room->give_back(memory);
 }
 
 // Reads up to the image data and asks for rows of 8-bit grey or RGB.
@@ -85,17 +98,20 @@ bool finish(Job& job) {
   return true;
 }
 
-// Frees what libpng holds, on every way out.
+// Ends what libpng holds, on every way out. Its memory is the room's.
 class Reader {
  public:
-  explicit Reader(const EncodedImage& image) : image_(image) {
+  Reader(const EncodedImage& image, const ImageInfo& info, Room& room)
+      : image_(image), info_(info) {
+    job_.room = &room;
     job_.bytes = image.bytes.data();
     job_.size = image.bytes.size();
-    job_.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &job_, on_error, on_warning);
+    job_.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &job_, on_error, on_warning, &job_,
+                                        take, give_back);
     if (job_.png != nullptr) job_.info = png_create_info_struct(job_.png);
     if (job_.info == nullptr) {
       png_destroy_read_struct(&job_.png, &job_.info, nullptr);
-      throw std::bad_alloc();
+      check(false);
     }
   }
   Reader(const Reader&) = delete;
@@ -105,6 +121,11 @@ class Reader {
   Job& job() { return job_; }
   void check(bool done) const {
     if (done) return;
+    if (job_.refused > 0)
+      fail_for_room(
+          image_, info_,
+          job_.room->size() - job_.room->left() + Bytes{static_cast<std::int64_t>(job_.refused)},
+          job_.room->size());
     if (job_.ended_early)
       fail_image(image_, job_.size, "the file ends in the middle of the PNG data");
     fail_image(image_, job_.position,
@@ -113,6 +134,7 @@ class Reader {
 
  private:
   const EncodedImage& image_;
+  const ImageInfo& info_;
   Job job_{};
 };
 
@@ -163,13 +185,14 @@ ImageInfo probe_png(const EncodedImage& image) {
 }
 
 Bytes png_bytes(const ImageInfo& info, const StoredRequest& /*request*/) {
-  // zlib's window, libpng's own structures and buffers; three rows of at most 8 bytes a pixel.
-  return 160_KiB + Bytes{info.stored_width * 32} + info.whole_image_bytes;
+  // zlib's window, libpng's own structures and buffers; three rows of at most 8 bytes a pixel, and
+  // one of ours.
+  return 96_KiB + Bytes{info.stored_width * 32} + info.whole_image_bytes;
 }
 
-Coverage decode_png(const EncodedImage& image, const ImageInfo& info, const StoredRequest& request,
-                    CodecScratch& scratch, Picture& picture) {
-  Reader reader(image);
+StoredPart decode_png(const EncodedImage& image, const ImageInfo& info,
+                      const StoredRequest& request, const CodecTools& tools, RowSink& sink) {
+  Reader reader(image, info, tools.room);
   Job& job = reader.job();
   reader.check(start(job, request.channels));
   if (png_get_image_width(job.png, job.info) != info.stored_width ||
@@ -182,26 +205,30 @@ Coverage decode_png(const EncodedImage& image, const ImageInfo& info, const Stor
       (samples != 1 && samples != 3))
     fail_image(image, std::nullopt, "a PNG of an unknown kind");
   const std::size_t skipped = static_cast<std::size_t>(crop.x) * samples;
-  picture.reshape(crop.height, crop.width, request.channels);
-
+  const StoredPart part{.size = {.height = crop.height, .width = crop.width},
+                        .channels = request.channels,
+                        .coverage = {crop.x, crop.y, 1}};
+  sink.begin(part, tools.room);
+  const auto put = [&](std::int64_t y, const std::uint8_t* row) {
+    copy_row(row + skipped, samples, crop.width, sink.row(y), request.channels);
+    sink.put(y);
+  };
   if (info.is_progressive) {
-    size_buffer(scratch.image, row_bytes * static_cast<std::size_t>(info.stored_height));
+    const std::span<std::uint8_t> whole = tools.room.take_array<std::uint8_t>(
+        row_bytes * static_cast<std::size_t>(info.stored_height));
     constexpr int kPasses = 7;
-    reader.check(read_all(job, scratch.image.data(), row_bytes, info.stored_height, kPasses));
+    reader.check(read_all(job, whole.data(), row_bytes, info.stored_height, kPasses));
     for (std::int64_t y = 0; y < crop.height; ++y)
-      copy_row(scratch.image.data() + static_cast<std::size_t>(crop.y + y) * row_bytes + skipped,
-               samples, crop.width, picture.row(y), request.channels);
+      put(y, whole.data() + static_cast<std::size_t>(crop.y + y) * row_bytes);
   } else {
-    size_buffer(scratch.row, row_bytes);
+    const std::span<std::uint8_t> row = tools.room.take_array<std::uint8_t>(row_bytes);
     for (std::int64_t y = 0; y < crop.y + crop.height; ++y) {
-      reader.check(read_row(job, scratch.row.data()));
-      if (y >= crop.y)
-        copy_row(scratch.row.data() + skipped, samples, crop.width, picture.row(y - crop.y),
-                 request.channels);
+      reader.check(read_row(job, row.data()));
+      if (y >= crop.y) put(y - crop.y, row.data());
     }
   }
   if (crop.y + crop.height == info.stored_height) reader.check(finish(job));
-  return {crop.x, crop.y, 1};
+  return part;
 }
 
 }  // namespace plimsoll

@@ -12,8 +12,6 @@ namespace {
 
 // Bits after the point of a blended row: 255 and the overshoot of bicubic fit into 16 bits.
 constexpr int kLineBits = 6;
-// What vector loads may read past the end of a row.
-constexpr std::int64_t kLineSlack = 16;
 
 double triangle(double x) { return std::max(0.0, 1 - std::abs(x)); }
 
@@ -62,38 +60,6 @@ void round_weights(std::span<const double> exact, double sum, std::span<std::int
   }
 }
 
-// Vertical pass: line[i] = sum over taps of weights[t] * sources[t][i], in units of 1/64.
-void blend_rows(std::span<const std::uint8_t* const> sources, const std::int16_t* weights,
-                std::int64_t bytes, std::int16_t* line) {
-  constexpr int kShift = Taps::kBits - kLineBits;
-  const __m256i half = _mm256_set1_epi32(1 << (kShift - 1));
-  std::int64_t i = 0;
-  for (; i + 16 <= bytes; i += 16) {
-    __m256i low = half;
-    __m256i high = half;
-    for (std::size_t t = 0; t < sources.size(); t += 2) {
-      std::int32_t pair = 0;
-      std::memcpy(&pair, weights + t, sizeof(pair));
-      const __m256i w = _mm256_set1_epi32(pair);
-      const auto load = [i](const std::uint8_t* row) {
-        return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(row + i)));
-      };
-      const __m256i a = load(sources[t]);
-      const __m256i b = load(sources[t + 1]);
-      low = _mm256_add_epi32(low, _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), w));
-      high = _mm256_add_epi32(high, _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), w));
-    }
-    const __m256i packed =
-        _mm256_packs_epi32(_mm256_srai_epi32(low, kShift), _mm256_srai_epi32(high, kShift));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(line + i), packed);
-  }
-  for (; i < bytes; ++i) {
-    std::int32_t sum = 1 << (kShift - 1);
-    for (std::size_t t = 0; t < sources.size(); ++t) sum += weights[t] * sources[t][i];
-    line[i] = static_cast<std::int16_t>(std::clamp(sum >> kShift, -32768, 32767));
-  }
-}
-
 constexpr int kOutShift = Taps::kBits + kLineBits;
 
 std::uint8_t to_level(std::int32_t sum) {
@@ -139,6 +105,122 @@ void blend_columns_3(const std::int16_t* line, const Taps& taps, std::uint8_t* o
   std::memcpy(out, &last, 3);
 }
 
+}  // namespace
+
+std::int64_t Taps::most(std::int64_t size, std::int64_t out_size, Interpolation how) {
+  const double scale = static_cast<double>(size) / static_cast<double>(out_size);
+  const std::int64_t all = static_cast<std::int64_t>(std::floor(2 * reach(how, scale))) + 1;
+  return (all + 1) / 2 * 2;
+}
+
+std::int64_t Taps::bytes(std::int64_t size, std::int64_t out_size, Interpolation how) {
+  const std::int64_t most_taps = most(size, out_size, how) + 2;
+  return Room::rounded(out_size * 4) + Room::rounded(out_size * most_taps * 2) +
+         Room::rounded(most_taps * 8);
+}
+
+Taps Taps::make(const Stretch& in, std::int64_t out_size, Interpolation how, Room& room) {
+  Taps taps{.out = out_size};
+  const double scale = in.length / static_cast<double>(out_size);
+  const auto lowest = static_cast<std::int64_t>(std::floor(in.begin + 1e-9));
+  const std::int64_t end =
+      std::min(static_cast<std::int64_t>(std::ceil(in.begin + in.length - 1e-9)), in.limit);
+  const std::int64_t low = std::clamp<std::int64_t>(lowest, 0, end - 1);
+  const double radius = reach(how, scale);
+  const auto most_taps = static_cast<std::int64_t>(std::floor(2 * radius)) + 1;
+  // Triangles and cubics vanish at their ends, so one pixel less is enough for them.
+  taps.count =
+      how.method == Resize::area || how.method == Resize::nearest ? most_taps : most_taps - 1;
+  if (radius != std::floor(radius)) taps.count = most_taps;
+  taps.count = (taps.count + 1) / 2 * 2;
+  const auto count = static_cast<std::size_t>(taps.count);
+  const auto positions = static_cast<std::size_t>(out_size);
+  taps.first = room.take_array<std::int32_t>(positions);
+  taps.weights = room.take_array<std::int16_t>(positions * count);
+  std::ranges::fill(taps.weights, std::int16_t{0});
+  const std::span<double> exact = room.take_array<double>(count);
+
+  for (std::size_t i = 0; i < positions; ++i) {
+    const double centre = in.begin + (static_cast<double>(i) + 0.5) * scale;
+    if (how.method == Resize::nearest) {
+      const auto pixel = static_cast<std::int64_t>(std::floor(centre + 1e-9));
+      taps.first[i] = static_cast<std::int32_t>(std::clamp(pixel, low, end - 1));
+      continue;
+    }
+    // Pixel p has its centre at p + 0.5.
+    std::int64_t from = static_cast<std::int64_t>(std::floor(centre - radius - 0.5)) + 1;
+    from = std::clamp(from, low, end - 1);
+    const std::int64_t to = std::clamp(from + taps.count, from + 1, end);
+    double sum = 0;
+    for (std::int64_t p = from; p < to; ++p) {
+      const double w = weight(how, scale, static_cast<double>(p) + 0.5 - centre);
+      exact[static_cast<std::size_t>(p - from)] = w;
+      sum += w;
+    }
+    if (sum <= 0) {
+      std::ranges::fill(exact, 0.0);
+      exact[0] = sum = 1;
+    }
+    taps.first[i] = static_cast<std::int32_t>(from);
+    const auto used = static_cast<std::size_t>(to - from);
+    round_weights(exact.first(used), sum, taps.weights.subspan(i * count, used));
+  }
+  room.give_back(exact.data());
+  return taps;
+}
+
+void Taps::mirror_output() {
+  std::ranges::reverse(first);
+  for (std::int64_t i = 0, j = out - 1; i < j; ++i, --j)
+    std::swap_ranges(weights.data() + i * count, weights.data() + (i + 1) * count,
+                     weights.data() + j * count);
+}
+
+void Taps::mirror_input(std::int64_t limit) {
+  for (std::int64_t i = 0; i < out; ++i) {
+    std::int16_t* begin = weights.data() + i * count;
+    std::reverse(begin, begin + count);
+    const std::int64_t from = limit - first[static_cast<std::size_t>(i)] - count;
+    // What reached past the end had no weight.
+    if (from < 0) {
+      std::shift_left(begin, begin + count, -from);
+      std::fill(begin + count + std::max(from, -count), begin + count, std::int16_t{0});
+    }
+    first[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(std::max<std::int64_t>(from, 0));
+  }
+}
+
+void blend_rows(std::span<const std::uint8_t* const> sources, const std::int16_t* weights,
+                std::int64_t bytes, std::int16_t* line) {
+  constexpr int kShift = Taps::kBits - kLineBits;
+  const __m256i half = _mm256_set1_epi32(1 << (kShift - 1));
+  std::int64_t i = 0;
+  for (; i + 16 <= bytes; i += 16) {
+    __m256i low = half;
+    __m256i high = half;
+    for (std::size_t t = 0; t < sources.size(); t += 2) {
+      std::int32_t pair = 0;
+      std::memcpy(&pair, weights + t, sizeof(pair));
+      const __m256i w = _mm256_set1_epi32(pair);
+      const auto load = [i](const std::uint8_t* row) {
+        return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(row + i)));
+      };
+      const __m256i a = load(sources[t]);
+      const __m256i b = load(sources[t + 1]);
+      low = _mm256_add_epi32(low, _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), w));
+      high = _mm256_add_epi32(high, _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), w));
+    }
+    const __m256i packed =
+        _mm256_packs_epi32(_mm256_srai_epi32(low, kShift), _mm256_srai_epi32(high, kShift));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(line + i), packed);
+  }
+  for (; i < bytes; ++i) {
+    std::int32_t sum = 1 << (kShift - 1);
+    for (std::size_t t = 0; t < sources.size(); ++t) sum += weights[t] * sources[t][i];
+    line[i] = static_cast<std::int16_t>(std::clamp(sum >> kShift, -32768, 32767));
+  }
+}
+
 void blend_columns(const std::int16_t* line, const Taps& taps, int channels, std::uint8_t* out) {
   if (channels == 1)
     blend_columns_1(line, taps, out);
@@ -150,114 +232,31 @@ void blend_columns(const std::int16_t* line, const Taps& taps, int channels, std
     blend_columns_3<0>(line, taps, out);
 }
 
-void resize_nearest(const Picture& picture, Size out, const Taps& columns, const Taps& rows,
-                    std::uint8_t* hwc) {
-  const std::int64_t channels = picture.channels;
-  for (std::int64_t y = 0; y < out.height; ++y) {
-    const std::uint8_t* row = picture.row(rows.first[static_cast<std::size_t>(y)]);
-    for (std::int64_t x = 0; x < out.width; ++x) {
-      const std::uint8_t* in = row + columns.first[static_cast<std::size_t>(x)] * channels;
-      for (std::int64_t c = 0; c < channels; ++c) *hwc++ = in[c];
+void blend_along(const std::uint8_t* row, std::int64_t step, std::int64_t limit, const Taps& taps,
+                 int channels, std::int16_t* column) {
+  constexpr int kShift = Taps::kBits - kLineBits;
+  const std::int16_t* weights = taps.weights.data();
+  for (std::int64_t i = 0; i < taps.out; ++i, weights += taps.count) {
+    const std::int64_t first = taps.first[static_cast<std::size_t>(i)];
+    const std::int64_t used = std::min(taps.count, limit - first);
+    for (int c = 0; c < channels; ++c) {
+      std::int32_t sum = 1 << (kShift - 1);
+      for (std::int64_t t = 0; t < used; ++t)
+        sum += weights[t] * row[(first + t) * step * channels + c];
+      *column++ = static_cast<std::int16_t>(std::clamp(sum >> kShift, -32768, 32767));
     }
   }
 }
 
-}  // namespace
-
-std::int64_t Taps::most(std::int64_t size, std::int64_t out_size, Interpolation how) {
-  const double scale = static_cast<double>(size) / static_cast<double>(out_size);
-  const std::int64_t all = static_cast<std::int64_t>(std::floor(2 * reach(how, scale))) + 1;
-  return (all + 1) / 2 * 2;
-}
-
-void Taps::make(const Stretch& in, std::int64_t out_size, Interpolation how, bool mirrored) {
-  out = out_size;
-  const double scale = in.length / static_cast<double>(out);
-  const auto lowest = static_cast<std::int64_t>(std::floor(in.begin + 1e-9));
-  const std::int64_t end =
-      std::min(static_cast<std::int64_t>(std::ceil(in.begin + in.length - 1e-9)), in.limit);
-  const std::int64_t low = std::clamp<std::int64_t>(lowest, 0, end - 1);
-  const double radius = reach(how, scale);
-  const auto most_taps = static_cast<std::int64_t>(std::floor(2 * radius)) + 1;
-  // Triangles and cubics vanish at their ends, so one pixel less is enough for them.
-  count = how.method == Resize::area || how.method == Resize::nearest ? most_taps : most_taps - 1;
-  if (radius != std::floor(radius)) count = most_taps;
-  count = (count + 1) / 2 * 2;
-  first.resize(static_cast<std::size_t>(out));
-  weights.assign(static_cast<std::size_t>(out * count), 0);
-  exact_.resize(static_cast<std::size_t>(count));
-
-  for (std::int64_t i = 0; i < out; ++i) {
-    const std::int64_t at = mirrored ? out - 1 - i : i;
-    const double centre = in.begin + (static_cast<double>(i) + 0.5) * scale;
-    if (how.method == Resize::nearest) {
-      const auto pixel = static_cast<std::int64_t>(std::floor(centre + 1e-9));
-      first[static_cast<std::size_t>(at)] =
-          static_cast<std::int32_t>(std::clamp(pixel, low, end - 1));
-      continue;
+void blend_across(std::span<const std::int16_t* const> columns, const std::int16_t* weights,
+                  std::int64_t height, int channels, std::uint8_t* out, std::int64_t stride) {
+  for (std::int64_t y = 0; y < height; ++y, out += stride)
+    for (int c = 0; c < channels; ++c) {
+      std::int32_t sum = 0;
+      for (std::size_t t = 0; t < columns.size(); ++t)
+        sum += weights[t] * columns[t][y * channels + c];
+      out[c] = to_level(sum);
     }
-    // Pixel p has its centre at p + 0.5.
-    std::int64_t from = static_cast<std::int64_t>(std::floor(centre - radius - 0.5)) + 1;
-    from = std::clamp(from, low, end - 1);
-    const std::int64_t to = std::clamp(from + count, from + 1, end);
-    double sum = 0;
-    for (std::int64_t p = from; p < to; ++p) {
-      const double w = weight(how, scale, static_cast<double>(p) + 0.5 - centre);
-      exact_[static_cast<std::size_t>(p - from)] = w;
-      sum += w;
-    }
-    if (sum <= 0) {
-      exact_[0] = sum = 1;
-      std::fill(exact_.begin() + 1, exact_.end(), 0.0);
-    }
-    first[static_cast<std::size_t>(at)] = static_cast<std::int32_t>(from);
-    round_weights({exact_.data(), static_cast<std::size_t>(to - from)}, sum,
-                  {weights.data() + at * count, static_cast<std::size_t>(to - from)});
-  }
-}
-
-void resize(const Picture& picture, const Stretch& columns, const Stretch& rows, Size out,
-            Interpolation how, bool mirror_x, bool mirror_y, ResizeScratch& scratch,
-            std::uint8_t* hwc) {
-  scratch.columns.make(columns, out.width, how, mirror_x);
-  scratch.rows.make(rows, out.height, how, mirror_y);
-  if (how.method == Resize::nearest) {
-    resize_nearest(picture, out, scratch.columns, scratch.rows, hwc);
-    return;
-  }
-  const std::int64_t channels = picture.channels;
-  // Only the columns that are used are blended; the table is counted from the first of them.
-  const auto [least, greatest] = std::ranges::minmax(scratch.columns.first);
-  const std::int64_t left = least;
-  const std::int64_t right = std::min(greatest + scratch.columns.count, picture.width);
-  for (std::int32_t& first : scratch.columns.first) first -= least;
-  const std::int64_t bytes = (right - left) * channels;
-  scratch.line.resize(
-      static_cast<std::size_t>(bytes + scratch.columns.count * channels + kLineSlack));
-
-  const Taps& taps = scratch.rows;
-  scratch.sources.resize(static_cast<std::size_t>(taps.count));
-  for (std::int64_t y = 0; y < out.height; ++y) {
-    const std::int64_t first = taps.first[static_cast<std::size_t>(y)];
-    for (std::int64_t t = 0; t < taps.count; ++t)
-      scratch.sources[static_cast<std::size_t>(t)] =
-          picture.row(std::min(first + t, picture.height - 1)) + left * channels;
-    blend_rows(scratch.sources, taps.weights.data() + y * taps.count, bytes, scratch.line.data());
-    blend_columns(scratch.line.data(), scratch.columns, static_cast<int>(channels),
-                  hwc + y * out.width * channels);
-  }
-}
-
-Bytes resize_bytes(Size largest, Size out, int channels, Interpolation how) {
-  const auto axis = [&](std::int64_t size, std::int64_t out_size) {
-    const std::int64_t count = Taps::most(size, out_size, how) + 2;
-    return out_size * (static_cast<std::int64_t>(sizeof(std::int32_t)) +
-                       count * static_cast<std::int64_t>(sizeof(std::int16_t))) +
-           count * 16;
-  };
-  const std::int64_t line =
-      (largest.width + Taps::most(largest.width, out.width, how) + 2) * channels + kLineSlack;
-  return {axis(largest.width, out.width) + axis(largest.height, out.height) + line * 2};
 }
 
 }  // namespace plimsoll

@@ -54,11 +54,14 @@ ScanReport scan(const Source& source, const ScanOptions& options) {
   report.workers = static_cast<int>(
       std::clamp<std::int64_t>((source.size() + kPiece - 1) / kPiece, 1, report.workers));
 
-  // Half of the memory is shared evenly, and the other half goes to the images that need more.
-  const bool is_bounded = options.memory != kUnlimited;
-  const Bytes half = is_bounded ? options.memory / 2 : kUnlimited;
-  const Bytes own = is_bounded ? half / report.workers : kUnlimited;
-  Allowance allowance(half);
+  // Every worker holds a file at a time; the rest is for decoding.
+  const Bytes encoded = source.index().largest_encoded;
+  Bytes to_decode = options.memory;
+  if (options.memory != kUnlimited) {
+    while (report.workers > 1 && encoded * report.workers > options.memory / 2) --report.workers;
+    to_decode = std::max(Bytes{0}, options.memory - encoded * report.workers);
+  }
+  Allowance allowance(to_decode);
   std::atomic<std::int64_t> next = 0;
   std::atomic<std::int64_t> done = 0;
   std::atomic<std::int64_t> bad = 0;
@@ -68,7 +71,7 @@ ScanReport scan(const Source& source, const ScanOptions& options) {
   std::exception_ptr failure;
   const auto work = [&] {
     try {
-      Scanner scanner(source, options, own, allowance, report.contents);
+      Scanner scanner(source, options, allowance, report.contents);
       while (true) {
         const std::int64_t first = next.fetch_add(kPiece);
         if (first >= source.size()) break;

@@ -26,8 +26,8 @@ struct ScanOptions {
   int workers = 0;     // 0: the processors there are
   int channels = 3;    // for which ScanReport::largest is to hold
   bool pixels = true;  // decode; else only headers are read
-  // What all workers together may hold to decode; they wait for each other. One image is always
-  // decoded, however large.
+  // What all workers together may hold of files and to decode; they wait for each other. A sample
+  // that needs more than all of it is a bad one, and does_not_fit.
   Bytes memory = kUnlimited;
   // Called some times a second from the thread that called scan(). False stops the scan.
   std::function<bool(const ScanProgress&)> progress = {};
@@ -36,6 +36,7 @@ struct ScanOptions {
 struct BadSample {
   std::int64_t sample = 0;
   Complaint complaint;
+  bool does_not_fit = false;  // nothing is wrong with it but ScanOptions::memory
 };
 
 // A finding that many samples may share: how many, and the first of them.
@@ -77,8 +78,8 @@ struct ScanReport {
   }
 };
 
-// On all workers at once, each with the memory of one image. Never throws for what it finds in a
-// sample.
+// On all workers at once; fewer where they would hold more of the files than memory allows. Never
+// throws for what it finds in a sample.
 ScanReport scan(const Source& source, const ScanOptions& options = {});
 
 // Samples of `validation` whose content is in `train` too: pairs (validation, train), by the first.

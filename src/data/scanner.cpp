@@ -7,7 +7,6 @@
 #include <array>
 #include <filesystem>
 #include <map>
-#include <memory>
 
 #include "base/text.h"
 
@@ -46,7 +45,9 @@ bool is_misnamed(const std::string& path, ImageFormat format) {
 
 void Allowance::take(Bytes bytes) {
   std::unique_lock lock(mutex_);
-  given_back_.wait(lock, [&] { return taken_ == Bytes{0} || bytes <= all_ - taken_; });
+  ++waiting_;
+  given_back_.wait(lock, [&] { return bytes <= all_ - taken_; });
+  --waiting_;
   taken_ += bytes;
 }
 
@@ -58,6 +59,11 @@ void Allowance::give_back(Bytes bytes) {
   given_back_.notify_all();
 }
 
+bool Allowance::is_wanted() const {
+  const std::scoped_lock lock(mutex_);
+  return waiting_ > 0;
+}
+
 void keep_biggest(std::vector<std::pair<std::int64_t, Size>>& list) {
   std::ranges::sort(list, [](const auto& a, const auto& b) {
     const std::int64_t pixels_a = a.second.height * a.second.width;
@@ -67,12 +73,19 @@ void keep_biggest(std::vector<std::pair<std::int64_t, Size>>& list) {
   if (list.size() > kBiggest) list.resize(kBiggest);
 }
 
-Scanner::Scanner(const Source& source, const ScanOptions& options, Bytes own, Allowance& allowance,
+Scanner::Scanner(const Source& source, const ScanOptions& options, Allowance& allowance,
                  std::vector<std::uint64_t>& contents)
-    : source_(source), options_(options), own_(own), allowance_(allowance), contents_(contents) {}
+    : source_(source),
+      options_(options),
+      allowance_(allowance),
+      contents_(contents),
+      decoder_(room_) {}
+
+Scanner::~Scanner() { leave_room(); }
 
 void Scanner::look_at(std::int64_t i) {
   ++report_.samples;
+  if (allowance_.is_wanted()) leave_room();
   try {
     const Encoded encoded = source_.read(i, buffer_);
     const Size size = encoded.raw ? look_at_raw(*encoded.raw) : look_at_file(encoded, i);
@@ -112,8 +125,6 @@ Size Scanner::look_at_raw(const Encoded::Pixels& raw) {
   ++report_.formats["uncompressed"];
   const Size size{.height = raw.height, .width = raw.width};
   note_size(-1, size);
-  report_.largest.decode = std::max(
-      report_.largest.decode, Bytes{std::int64_t{raw.height} * raw.width * options_.channels});
   return size;
 }
 
@@ -122,7 +133,17 @@ Size Scanner::look_at_file(const Encoded& encoded, std::int64_t i) {
   const ImageInfo info = probe_image(encoded.bytes, where);
   // A doctor looks closely: codes that the fast path would take for zeros are damage.
   const DecodeRequest request{.channels = options_.channels, .thorough = true};
-  if (options_.pixels) decode(encoded, where, info, request);
+  if (options_.pixels && !decode(encoded, where, info, request)) {
+    report_.bad.push_back(
+        {.sample = i,
+         .complaint = {.where = where,
+                       .got = kind_text(info) + ": " + to_string(decode_bytes(info, request)) +
+                              " to decode, " + to_string(allowance_.all()) + " left",
+                       .expected = "expected a picture that can be decoded in the memory there is",
+                       .hint = "make it smaller once, or give more --memory"},
+         .does_not_fit = true});
+    return info.size();
+  }
   ++report_.formats[std::string(to_string(info.format))];
   if (is_misnamed(source_.path(i), info.format)) report_.wrong_extension.add(i);
   if (info.orientation != 1) report_.turned.add(i);
@@ -138,20 +159,51 @@ Size Scanner::look_at_file(const Encoded& encoded, std::int64_t i) {
   return info.size();
 }
 
-void Scanner::decode(const Encoded& encoded, const std::string& where, const ImageInfo& info,
-                     const DecodeRequest& request) {
-  const Bytes need = decode_bytes(info, request);
-  if (need <= own_) {
-    decoder_.decode(encoded.bytes, where, info, request, picture_);
-    return;
+namespace {
+
+// Passes over the pixels: that they can be decoded is all that is asked.
+class NoPixels final : public RowSink {
+ public:
+  void begin(const StoredPart& part, Room& room) override {
+    row_ = room.take_array<std::uint8_t>(static_cast<std::size_t>(part.size.width * part.channels));
   }
-  allowance_.take(need);
-  const auto give_back = [&](Allowance* allowance) { allowance->give_back(need); };
-  const std::unique_ptr<Allowance, decltype(give_back)> guard(&allowance_, give_back);
-  // Nothing may be kept of what is given back.
-  Decoder decoder;
-  Picture picture;
-  decoder.decode(encoded.bytes, where, info, request, picture);
+  std::uint8_t* row(std::int64_t /*y*/) noexcept override { return row_.data(); }
+  void put(std::int64_t /*y*/) noexcept override {}
+
+ private:
+  std::span<std::uint8_t> row_;
+};
+
+}  // namespace
+
+bool Scanner::decode(const Encoded& encoded, const std::string& where, const ImageInfo& info,
+                     const DecodeRequest& request) {
+  // Larger ones are refused by their header, and need nothing.
+  const Bytes need = info.pixels() > request.max_pixels ? Bytes{0} : decode_bytes(info, request);
+  if (need > allowance_.all()) return false;
+  if (need > room_.size()) {
+    leave_room();
+    // Most pictures need less than this: with one size for them, the room is kept.
+    constexpr Bytes kUsual = 2_MiB;
+    const Bytes size = std::max(need, std::min(kUsual, allowance_.all() / 8));
+    allowance_.take(size);
+    try {
+      room_ = Room(size);
+    } catch (...) {
+      allowance_.give_back(size);
+      throw;
+    }
+    room_taken_ = size;
+  }
+  NoPixels sink;
+  decoder_.decode(encoded.bytes, where, info, request, sink);
+  return true;
+}
+
+void Scanner::leave_room() {
+  room_ = Room();
+  if (room_taken_ > Bytes{0}) allowance_.give_back(room_taken_);
+  room_taken_ = Bytes{0};
 }
 
 void Scanner::note_size(std::int64_t i, Size size) {

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/colour.h"
-#include "data/resample.h"
+#include "data/resizer.h"
 #include "data/warp.h"
 
 namespace plimsoll {
@@ -36,13 +36,6 @@ constexpr std::array<std::string_view, 5> kModes = {"none", "scale", "tf", "caff
                     .got = "'" + std::string(text) + "'",
                     .expected = "expected one of " + all,
                     .hint = did_you_mean(nearest(text, names))});
-}
-
-// A stretch of the upright image, in pixels of the picture that covers it.
-Stretch stretch(std::int64_t begin, std::int64_t length, std::int64_t covered_from,
-                std::int64_t scale, std::int64_t limit) {
-  return {static_cast<double>(begin - covered_from) / static_cast<double>(scale),
-          static_cast<double>(length) / static_cast<double>(scale), limit};
 }
 
 }  // namespace
@@ -76,8 +69,12 @@ struct Transformer::State {
   Size out;
   int channels;
   Interpolation interpolation;
-  ResizeScratch resize;
-  std::vector<std::uint8_t> unwarped;
+  Room own;
+  Room* room = nullptr;  // null: own
+  std::span<std::uint8_t> unwarped;
+  Resizer resizer;
+  Draw draw;
+  std::uint8_t* hwc = nullptr;
 };
 
 Transformer::Transformer(Size out, int channels, Interpolation interpolation)
@@ -86,40 +83,69 @@ Transformer::Transformer(Size out, int channels, Interpolation interpolation)
   expect(out.width > 0 && out.height > 0, "an output without pixels");
   expect(channels == 1 || channels == 3, "an output of other than 1 or 3 channels");
 }
+Transformer::Transformer(Size out, int channels, Interpolation interpolation, Room& room)
+    : Transformer(out, channels, interpolation) {
+  state_->room = &room;
+  state_->unwarped =
+      room.take_array<std::uint8_t>(static_cast<std::size_t>(out.width * out.height * channels));
+}
 Transformer::Transformer(Transformer&&) noexcept = default;
 Transformer& Transformer::operator=(Transformer&&) noexcept = default;
 Transformer::~Transformer() = default;
+
+RowSink& Transformer::begin(int orientation, Size stored, const Rect& crop, const Draw& draw,
+                            std::uint8_t* hwc) {
+  State& state = *state_;
+  state.draw = draw;
+  state.hwc = hwc;
+  const bool warps = draw.is_affine();
+  state.resizer.expect_image({.out = state.out,
+                              .channels = state.channels,
+                              .how = state.interpolation,
+                              .orientation = orientation,
+                              .stored = stored,
+                              .crop = crop,
+                              .mirror_x = draw.horizontal_flip && !warps,
+                              .mirror_y = draw.vertical_flip && !warps,
+                              .hwc = warps ? state.unwarped.data() : hwc});
+  return state.resizer;
+}
+
+void Transformer::finish() {
+  State& state = *state_;
+  if (state.draw.is_affine())
+    warp(state.unwarped.data(), state.out, state.channels, affine_of(state.draw, state.out),
+         state.draw.fill_mode, state.draw.cval, state.hwc);
+  change_colours(state.hwc, state.out, state.channels, state.draw);
+}
 
 void Transformer::run(const Picture& picture, const Coverage& coverage, const Rect& crop,
                       const Draw& draw, std::uint8_t* hwc) {
   State& state = *state_;
   expect(picture.channels == state.channels, "a picture of other channels than the transformer");
-  expect(crop.width > 0 && crop.height > 0 && crop.x >= coverage.x && crop.y >= coverage.y &&
-             crop.x + crop.width <= coverage.x + picture.width * coverage.scale &&
-             crop.y + crop.height <= coverage.y + picture.height * coverage.scale,
-         "a crop outside of what was decoded");
-  const Stretch columns = stretch(crop.x, crop.width, coverage.x, coverage.scale, picture.width);
-  const Stretch rows = stretch(crop.y, crop.height, coverage.y, coverage.scale, picture.height);
-
-  const bool is_affine = draw.is_affine();
-  std::uint8_t* resized = hwc;
-  if (is_affine) {
-    state.unwarped.resize(
+  if (state.room == nullptr) {
+    const Bytes need = bytes(state.out, state.channels, state.interpolation, picture.size());
+    if (state.own.size() < need) {
+      state.own = Room();
+      state.own = Room(need);
+    }
+    state.own.rewind(0);
+    state.unwarped = state.own.take_array<std::uint8_t>(
         static_cast<std::size_t>(state.out.width * state.out.height * state.channels));
-    resized = state.unwarped.data();
   }
-  resize(picture, columns, rows, state.out, state.interpolation, draw.horizontal_flip && !is_affine,
-         draw.vertical_flip && !is_affine, state.resize, resized);
-  if (is_affine)
-    warp(resized, state.out, state.channels, affine_of(draw, state.out), draw.fill_mode, draw.cval,
-         hwc);
-  change_colours(hwc, state.out, state.channels, draw);
+  Room& room = state.room != nullptr ? *state.room : state.own;
+  const std::size_t before = room.used();
+  begin(1, picture.size(), crop, draw, hwc);
+  state.resizer.begin({.size = picture.size(), .channels = state.channels, .coverage = coverage},
+                      room);
+  for (std::int64_t y = 0; y < picture.height; ++y) state.resizer.feed(y, picture.row(y));
+  room.rewind(before);
+  finish();
 }
 
 Bytes Transformer::bytes(Size out, int channels, Interpolation interpolation, Size largest) {
-  return Bytes{static_cast<std::int64_t>(sizeof(State))} +
-         Bytes{out.width * out.height * channels} +
-         resize_bytes(largest, out, channels, interpolation);
+  return Bytes{Room::rounded(out.width * out.height * channels)} +
+         Resizer::bytes(out, channels, interpolation, largest);
 }
 
 }  // namespace plimsoll

@@ -11,6 +11,7 @@
 #include "data/augment.h"
 #include "data/decode.h"
 #include "data/picture.h"
+#include "data/row_sink.h"
 
 namespace plimsoll {
 
@@ -32,24 +33,30 @@ struct Interpolation {
 Interpolation parse_interpolation(std::string_view text, std::string_view where = "resize");
 std::string_view to_text(const Interpolation& interpolation);
 
-// Makes pictures of one size, one after the other, with scratch of its own. Not thread-safe: one
+// Makes pictures of one size, one after the other: resizes, warps, colours. Not thread-safe: one
 // per worker.
 class Transformer {
  public:
+  // Draws from `room`, which must outlive it; part of it is taken for good.
+  Transformer(Size out, int channels, Interpolation interpolation, Room& room);
+  // With a room of its own, for run(), which grows to what a picture needs.
   Transformer(Size out, int channels, Interpolation interpolation);
   Transformer(Transformer&&) noexcept;
   Transformer& operator=(Transformer&&) noexcept;
   ~Transformer();
 
-  // Takes the part `crop` (upright image coordinates) of an image of which `picture` covers that
-  // part, brings it to the size asked for, applies the draw (its crop and mixup excepted) and
-  // writes [height][width][channels] to `hwc`. Pixels outside the crop do not enter. The picture
-  // has the channels of this object, and its coverage contains the crop. Allocates only when a crop
-  // needs more taps than any before.
+  // Begins a picture: the part `crop` (upright image coordinates) of an image of that orientation
+  // and stored size, changed as the draw says (its crop and mixup excepted), will be written as
+  // [height][width][channels] to `hwc`. The sink is to be fed the image's rows; then finish().
+  RowSink& begin(int orientation, Size stored, const Rect& crop, const Draw& draw,
+                 std::uint8_t* hwc);
+  void finish();
+
+  // The same for a picture, whose coverage contains the crop, of the channels of this object.
   void run(const Picture& picture, const Coverage& coverage, const Rect& crop, const Draw& draw,
            std::uint8_t* hwc);
 
-  // The most that one such object allocates for crops of up to `largest`.
+  // The most that one such object takes from its room for images of up to `largest`.
   static Bytes bytes(Size out, int channels, Interpolation interpolation, Size largest);
 
  private:

@@ -5,6 +5,7 @@
 
 #include "data/codec.h"
 #include "data/orientation.h"
+#include "data/webp_memory.h"
 
 namespace plimsoll {
 namespace {
@@ -72,14 +73,14 @@ ImageInfo probe_webp(const EncodedImage& image) {
 }
 
 Bytes webp_bytes(const ImageInfo& info, const StoredRequest& request) {
-  const Bytes grey{request.channels == 1 ? (request.crop.width + 8) * (request.crop.height + 8) * 3
-                                         : 0};
-  // Rows of macroblocks with their neighbours, filter strengths and, for lossless, 16 rows of ARGB.
-  return 256_KiB + Bytes{info.stored_width * 160} + info.whole_image_bytes + grey;
+  // All pixels of the part, then rows of it; the library's rows of samples, their neighbours,
+  // filter strengths and, for lossless, 16 rows of ARGB.
+  const Bytes pixels{(request.crop.width + 8) * (request.crop.height + 8) * 3};
+  return 256_KiB + Bytes{info.stored_width * 160} + info.whole_image_bytes + pixels;
 }
 
-Coverage decode_webp(const EncodedImage& image, const ImageInfo& info, const StoredRequest& request,
-                     CodecScratch& scratch, Picture& picture) {
+StoredPart decode_webp(const EncodedImage& image, const ImageInfo& info,
+                       const StoredRequest& request, const CodecTools& tools, RowSink& sink) {
   // Colour is interpolated between neighbours, and libwebp crops at even positions.
   const std::int64_t left = std::max<std::int64_t>(request.crop.x - 2, 0) / 2 * 2;
   const std::int64_t top = std::max<std::int64_t>(request.crop.y - 2, 0) / 2 * 2;
@@ -98,23 +99,40 @@ Coverage decode_webp(const EncodedImage& image, const ImageInfo& info, const Sto
   config.output.colorspace = MODE_RGB;
   config.output.is_external_memory = 1;
 
-  picture.reshape(bottom - top, right - left, request.channels);
-  std::uint8_t* rgb = picture.pixels.data();
-  const std::size_t size = static_cast<std::size_t>(picture.height * picture.width) * 3;
-  if (request.channels == 1) {
-    size_buffer(scratch.image, size);
-    rgb = scratch.image.data();
+  const StoredPart part{.size = {.height = bottom - top, .width = right - left},
+                        .channels = request.channels,
+                        .coverage = {left, top, 1}};
+  const std::int64_t row_bytes = part.size.width * 3;
+  const std::span<std::uint8_t> rgb =
+      tools.room.take_array<std::uint8_t>(static_cast<std::size_t>(part.size.height * row_bytes));
+  config.output.u.RGBA = {
+      .rgba = rgb.data(), .stride = static_cast<int>(row_bytes), .size = rgb.size()};
+  std::size_t refused = 0;
+  VP8StatusCode status = VP8_STATUS_OK;
+  {
+    WebpMemory memory(tools.room);
+    status = WebPDecode(as_u8(image.bytes), image.bytes.size(), &config);
+    refused = memory.refused();
   }
-  config.output.u.RGBA = {.rgba = rgb, .stride = static_cast<int>(picture.width * 3), .size = size};
-  const VP8StatusCode status = WebPDecode(as_u8(image.bytes), image.bytes.size(), &config);
-  WebPFreeDecBuffer(&config.output);
+  if (refused > 0)
+    fail_for_room(image, info,
+                  tools.room.size() - tools.room.left() + Bytes{static_cast<std::int64_t>(refused)},
+                  tools.room.size());
   if (status != VP8_STATUS_OK)
     fail_image(image, std::nullopt,
                "a WebP that cannot be decoded (" + std::string(reason(status)) + ")");
-  if (request.channels == 1)
-    for (std::size_t i = 0; i < size / 3; ++i)
-      picture.pixels[i] = luma(rgb[3 * i], rgb[3 * i + 1], rgb[3 * i + 2]);
-  return {left, top, 1};
+  sink.begin(part, tools.room);
+  for (std::int64_t y = 0; y < part.size.height; ++y) {
+    const std::uint8_t* from = rgb.data() + y * row_bytes;
+    std::uint8_t* to = sink.row(y);
+    if (request.channels == 3)
+      std::memcpy(to, from, static_cast<std::size_t>(row_bytes));
+    else
+      for (std::int64_t x = 0; x < part.size.width; ++x, from += 3)
+        to[x] = luma(from[0], from[1], from[2]);
+    sink.put(y);
+  }
+  return part;
 }
 
 }  // namespace plimsoll

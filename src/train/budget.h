@@ -27,12 +27,15 @@ struct RunPlan {
   double slowdown_percent = 0;       // against it, predicted
   Frontier frontier;
   std::size_t point = 0;  // index of the chosen one
+  int workers = 0;        // that read data; fewer than asked for only where no plan fits with all
   Ledger ledger;
 
   const Fates& fates() const { return frontier.points[point].fates; }
 };
 
-// Plans `session`: the fastest plan within the budget, or the floor when none fits. Deterministic.
+// Plans `session`: the fastest plan within the budget. Where not even the floor fits with all data
+// workers, the floor with as many as fit: so more memory never plans slower. With one of them the
+// floor is the smallest budget; what does not fit is described like that. Deterministic.
 RunPlan plan_within(Session& session, const BudgetRequest& request);
 
 }  // namespace plimsoll

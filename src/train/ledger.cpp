@@ -38,7 +38,7 @@ Counts count(const Session& session) {
 std::vector<LedgerLine> lines_beside(const Session& session, const Surroundings& around,
                                      std::int64_t arena) {
   const Counts counts = count(session);
-  return {{"input buffers", around.input_bytes},
+  return {{"input buffers", around.input_bytes + around.worker_bytes * around.workers},
           {"checkpoint writing", kCheckpointBuffer},
           {"records and pictures", kRecordsBuffer},
           {"compiled kernels", kMiB / 2 + 10 * kKiB * counts.compiled},

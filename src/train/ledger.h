@@ -27,8 +27,16 @@ struct Ledger {
 
 // What a run needs beside the arena.
 struct Surroundings {
-  std::int64_t input_bytes = 0;  // data set, queues and decoders
+  std::int64_t input_bytes = 0;   // index and queue
+  std::int64_t worker_bytes = 0;  // of each data worker: a file, its decoder, its thread
+  int workers = 0;                // that read data
   int threads = 1;
+
+  Surroundings with_workers(int count) const {
+    Surroundings fewer = *this;
+    fewer.workers = count;
+    return fewer;
+  }
 };
 
 // Bytes of the process for an arena of that size.

@@ -99,6 +99,7 @@ class Run {
   double last_loss_ = 0;
   bool told_input_bound_ = false;
   bool rolled_back_ = false;
+  bool is_fed_ = false;  // the training pipeline runs; validation, in the same memory, stops it
   Attendant attendant_;  // last: it calls into the above
 };
 
@@ -312,6 +313,7 @@ void Run::train_epoch() {
 
 std::optional<Evaluation> Run::validate() {
   const Stopwatch watch;
+  is_fed_ = false;
   Progress progress = progress_;
   progress.phase = Phase::evaluate;
   progress.batch = 0;
@@ -429,8 +431,8 @@ RunReport Run::go() {
   }
   if (options_.watchdog.on_diverge == Action::rollback && !saver_.is_saved(state_.step))
     saver_.save(trainer_, options_.identity, state_);
-  data_.train.start(state_.epoch, state_.position);
   while (!has_stopped() && state_.epoch < last_epoch()) {
+    if (!std::exchange(is_fed_, true)) data_.train.start(state_.epoch, state_.position);
     train_epoch();
     const bool failed = has_stopped() && report_.stopped_by != "steps";
     if (!failed) finish_epoch();

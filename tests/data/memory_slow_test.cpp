@@ -62,7 +62,6 @@ TEST(DataMemory, StaysWithin96MiBForTwentyThousandImages) {
     const SourcePtr source = open_source(names.path());
     const ScanReport report = scan(*source, {.pixels = false, .memory = 64_MiB});
     PipelineSettings settings{.batch = 32, .image = {.height = 299, .width = 299}};
-    settings = fit_pipeline(settings, source->index(), report.largest, 72_MiB);
     Pipeline pipeline(source, settings, report.largest);
     pipeline.start(0, 0);
     for (int i = 0; i < 60; ++i) pipeline.next();

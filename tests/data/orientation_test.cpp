@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/support/golden_images.h"
+#include "tests/support/turned.h"
 
 namespace plimsoll {
 namespace {
@@ -47,8 +48,7 @@ TEST(Orientation, TurnsRectanglesAsItTurnsPixels) {
     stored_picture.pixels[i] = static_cast<std::uint8_t>(i);
   const Size size = stored_picture.size();
   for (int orientation = 1; orientation <= 8; ++orientation) {
-    Picture turned;
-    turn_upright(stored_picture, orientation, turned);
+    const Picture turned = tests::turned_upright(stored_picture, orientation);
     EXPECT_EQ(turned.size(), upright(size, orientation));
     for (std::int64_t y = 0; y < size.height; ++y)
       for (std::int64_t x = 0; x < size.width; ++x) {

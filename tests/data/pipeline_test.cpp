@@ -7,6 +7,7 @@
 
 #include "data/memory_source.h"
 #include "data/order.h"
+#include "data/pipeline_memory.h"
 #include "tests/support/complaints.h"
 #include "tests/support/image_folder.h"
 #include "tests/support/small_pipeline.h"
@@ -140,22 +141,22 @@ TEST(Pipeline, GivesTheSameBytesFromItsCache) {
   const ImageFolder images(2, 5);
   PipelineSettings settings = small_settings();
   Pipeline plain(images.open(), settings, kLargest);
-  EXPECT_EQ(plain.bytes().cache, 0_B);
+  EXPECT_EQ(settings.cache_bytes(10), 0_B);
   settings.cache = 1_MiB;
   std::atomic<int> reads = 0;
   Pipeline cached(std::make_shared<TappedSource>(images.open(), [&](std::int64_t) { ++reads; }),
                   settings, kLargest);
-  EXPECT_GE(cached.bytes().cache, Bytes{10 * 9 * 11 * 3});
+  EXPECT_GE(settings.cache_bytes(10), Bytes{10 * 9 * 11 * 3});
   plain.start(0, 0);
   cached.start(0, 0);
   EXPECT_EQ(read(cached, 12), read(plain, 12));
   cached.stop();
   EXPECT_LE(reads, 20);  // the same picture may be made twice before it is there
   settings.cache = 100_B;
-  EXPECT_EQ(Pipeline(images.open(), settings, kLargest).bytes().cache, 0_B);
+  EXPECT_EQ(settings.cache_bytes(10), 0_B);
   settings.cache = 1_MiB;
   settings.augment = parse_augment("horizontal_flip");
-  EXPECT_EQ(Pipeline(images.open(), settings, kLargest).bytes().cache, 0_B);
+  EXPECT_EQ(settings.cache_bytes(10), 0_B);
 }
 
 TEST(Pipeline, MixesWhatItSaysItMixes) {
@@ -196,12 +197,44 @@ TEST(PipelineBytes, GrowWithEverythingThatIsHeld) {
   const Index index = images.open()->index();
   PipelineSettings settings = small_settings();
   const PipelineBytes base = pipeline_bytes(settings, index, kLargest);
-  EXPECT_EQ(base.queue, Bytes{3 * 4 * (9 * 11 * 3 + 12)});
-  EXPECT_EQ(base.total(), base.queue + base.workers + base.index);
-  EXPECT_GE(base.workers, 2 * kLargest.decode);
+  EXPECT_GE(base.queue, Bytes{3 * 4 * (9 * 11 * 3 + 12)});
+  EXPECT_LE(base.queue, Bytes{3 * (4 * (9 * 11 * 3 + 12) + 3 * 64)});
+  EXPECT_EQ(base.total(), base.queue + 2 * base.worker + base.index);
+  EXPECT_GE(base.worker, kLargest.decode + index.largest_encoded);
   settings.workers = 4;
-  EXPECT_EQ(pipeline_bytes(settings, index, kLargest).workers, 2 * base.workers);
-  EXPECT_GT(assume_largest(16'000'000, 3).decode, 48_MiB);
+  EXPECT_EQ(pipeline_bytes(settings, index, kLargest).total() - base.total(), 2 * base.worker);
+}
+
+TEST(PipelineBytes, OfPhotographsAreThoseOfRowsNotOfPictures) {
+  const LargestImage photograph = assume_largest(16'000'000, 3);
+  EXPECT_LT(photograph.decode, 1_MiB);
+  const PipelineSettings settings{
+      .batch = 32, .image = {.height = 299, .width = 299}, .depth = 2, .workers = 2};
+  EXPECT_LT(pipeline_bytes(settings, {.largest_encoded = 3_MiB}, photograph).total(), 26_MiB);
+}
+
+TEST(Pipeline, TakesTurnsWithAnotherInTheSameMemory) {
+  const Watchdog watchdog;
+  const ImageFolder images(3, 7);
+  const ImageFolder others(2, 5);
+  PipelineSettings in_order = small_settings();
+  in_order.shuffle = false;
+  in_order.repeat = false;
+  const auto memory = std::make_shared<PipelineMemory>(
+      with_everything(), images.open()->index().largest_encoded, kLargest);
+  Pipeline train(images.open(), with_everything(), memory);
+  Pipeline validation(others.open(), in_order, memory);
+  Pipeline train_alone(images.open(), with_everything(), kLargest);
+  Pipeline validation_alone(others.open(), in_order, kLargest);
+  train_alone.start(0, 0);
+  for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
+    train.start(epoch, 0);
+    EXPECT_EQ(read(train, 6), read(train_alone, 6)) << epoch;
+    validation.start(0, 0);
+    validation_alone.start(0, 0);
+    EXPECT_EQ(read(validation, 3), read(validation_alone, 3)) << epoch;
+    EXPECT_FALSE(validation.next());
+  }
 }
 
 }  // namespace

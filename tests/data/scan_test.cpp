@@ -65,19 +65,32 @@ TEST(Scan, FindsTheSameWithAnyNumberOfWorkers) {
   EXPECT_EQ(text_of(1), text_of(4));
 }
 
-TEST(Scan, FindsTheSameInAnyMemory) {
+TEST(Scan, FindsTheSameInAnyMemoryThatHoldsItsLargestPicture) {
   const Watchdog watchdog;
   const ImageFolder images(3, 20);
   fs::resize_file(images.file(1, 3), 60);
   const SourcePtr source = images.open();
   const ScanReport free = scan(*source, {.workers = 4});
-  // Every image asks, some do, none does.
-  for (const Bytes memory : {1_B, 9_MiB, 1_GiB}) {
+  // One image at a time, some, all.
+  const Bytes one = source->index().largest_encoded + free.largest.decode;
+  for (const Bytes memory : {one, one * 3, 1_GiB}) {
     const ScanReport report = scan(*source, {.workers = 4, .memory = memory});
     EXPECT_EQ(report.contents, free.contents);
     EXPECT_EQ(report.bad.size(), 1U);
     EXPECT_EQ(report.largest.decode, free.largest.decode);
   }
+}
+
+TEST(Scan, NamesEveryPictureThatDoesNotFitItsMemoryAndWhatItNeeds) {
+  const ImageFolder images(2, 4);
+  const SourcePtr source = images.open();
+  const ScanReport report = scan(*source, {.workers = 2, .memory = 1_B});
+  ASSERT_EQ(report.bad.size(), 8U);
+  for (const BadSample& sample : report.bad) {
+    EXPECT_TRUE(sample.does_not_fit);
+    EXPECT_THAT(sample.complaint.got, AllOf(HasSubstr(" MP: "), HasSubstr(" to decode, 0 B left")));
+  }
+  EXPECT_EQ(report.largest.decode, 0_B);
 }
 
 TEST(Scan, FindsDuplicatesAndThoseWithAnotherLabel) {

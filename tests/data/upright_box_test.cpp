@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "data/orientation.h"
+#include "tests/support/turned.h"
 
 namespace plimsoll {
 namespace {
@@ -21,8 +22,7 @@ TEST(UprightBox, GoesWhereThePixelsGo) {
       .x0 = 4.0F / kWidth, .y0 = 2.0F / kHeight, .x1 = 12.0F / kWidth, .y1 = 7.0F / kHeight};
   for (int orientation = 1; orientation <= 8; ++orientation) {
     SCOPED_TRACE(orientation);
-    Picture turned;
-    turn_upright(stored, orientation, turned);
+    const Picture turned = tests::turned_upright(stored, orientation);
     const Size size = upright(Size{.height = kHeight, .width = kWidth}, orientation);
     ASSERT_EQ(turned.size(), size);
     const ImageInfo info{.width = size.width,
