@@ -4,15 +4,16 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "base/stopwatch.h"
 #include "cli/commands.h"
-#include "cli/data_options.h"
 #include "cli/data_report.h"
 #include "cli/machine.h"
-#include "cli/options.h"
 #include "cli/picture_page.h"
+#include "cli/plan_text.h"
 #include "cli/progress.h"
+#include "cli/training_options.h"
 #include "kernels/fma_peak.h"
 #include "ops/table.h"
 
@@ -21,27 +22,25 @@ namespace {
 
 constexpr std::size_t kMostShown = 50;
 
-struct Settings {
-  CommonOptions common;
-  ModelOptions model;
-  DataOptions data_options;
-  std::optional<std::string> data;
-  std::optional<std::string> validation;
+struct Settings : TrainingOptions {
+  bool has_data = false;  // DATA was given, if only as an empty word
   std::string out = "runs";
   std::string pictures;
 };
 
-ScannedData open_and_scan(const std::string& name, SourceOptions options, ScanOptions scan_options,
-                          bool quiet) {
-  ScannedData data{.name = name};
-  {
-    const Stopwatch watch;
-    PhaseBar bar("listing " + name, quiet);
-    options.progress = [&](std::int64_t done, std::int64_t total) {
-      bar.show(done, total, watch.seconds(), to_string(Bytes{done}));
-    };
-    data.source = open_source(name, options);
-  }
+TrainingData open(const Settings& settings) {
+  const Stopwatch watch;
+  PhaseBar bar("listing " + settings.data, settings.common.quiet);
+  SourceOptions options = settings.data_options.source_options();
+  options.progress = [&](std::int64_t done, std::int64_t total) {
+    bar.show(done, total, watch.seconds(), to_string(Bytes{done}));
+  };
+  return settings.open_data(options);
+}
+
+ScannedData scan_data(const std::string& name, const SourcePtr& source, ScanOptions scan_options,
+                      bool quiet) {
+  ScannedData data{.name = name, .source = source};
   PhaseBar bar("reading " + name, quiet);
   scan_options.progress = [&](const ScanProgress& p) {
     bar.show(p.done, p.samples, p.seconds,
@@ -57,7 +56,9 @@ ScannedData open_and_scan(const std::string& name, SourceOptions options, ScanOp
 struct Meaning {
   std::string model;
   nn::Input input;
-  PipelineBytes bytes;
+  // What `train` would do, or why it would not begin; neither of data that is not trained on yet.
+  std::optional<PlannedRun> run;
+  std::string why_not;
   double delivered = 0;  // images/s that one core reads and decodes
   double most = 0;       // images/s that training could take if every core ran at its peak
 };
@@ -84,17 +85,63 @@ double flops_per_image(const ModelOptions& options) {
   return 3 * flops;
 }
 
-Meaning find_meaning(const Settings& settings, const ScannedData& data, int threads) {
-  Meaning meaning{.model = settings.model.model, .input = settings.model.input()};
-  const PipelineSettings pipeline{
-      .batch = meaning.input.batch,
-      .image = {.height = meaning.input.image.h, .width = meaning.input.image.w},
-      .channels = static_cast<int>(meaning.input.channels),
-      .workers = threads};
-  meaning.bytes = pipeline_bytes(pipeline, data.source->index(), data.report.largest);
-  meaning.delivered = data.report.images_per_second() / data.report.workers;
-  meaning.most = kernels::measure_fma_peak_gflops() * 1e9 / flops_per_image(settings.model);
-  return meaning;
+// The part of a split without what the scan of the whole found bad.
+SourcePtr without_bad_of(const SourcePtr& part, const ScanReport& whole) {
+  if (whole.bad.empty()) return part;
+  std::set<std::int64_t> bad;
+  for (const BadSample& sample : whole.bad) bad.insert(sample.sample);
+  std::vector<std::uint32_t> good;
+  for (std::int64_t i = 0; i < part->size(); ++i)
+    if (!bad.contains(part->number(i))) good.push_back(static_cast<std::uint32_t>(i));
+  return make_subset(part, std::move(good));
+}
+
+// What `train` would be given once the bad files are mended or left out.
+TrainingData usable_data(const Settings& settings, const ScannedData& train,
+                         const std::optional<ScannedData>& validation) {
+  TrainingData data{.train = train.source, .largest = train.report.largest};
+  if (settings.val_split > 0) {
+    const SplitSources parts =
+        split(train.source, settings.val_split, static_cast<std::uint64_t>(settings.seed));
+    data.train = without_bad_of(parts.train, train.report);
+    data.validation = without_bad_of(parts.validation, train.report);
+    return data;
+  }
+  data.train = without_bad(train.source, train.report);
+  if (validation) {
+    data.validation = without_bad(validation->source, validation->report);
+    data.largest = largest_of(data.largest, validation->report.largest);
+  }
+  return data;
+}
+
+// Plans the run; what would keep `train` from beginning goes to `problems`.
+void plan_run(Settings& settings, const ScannedData& train,
+              const std::optional<ScannedData>& validation, const Budget& budget, int threads,
+              Meaning& meaning, std::vector<Problem>& problems) {
+  if (train.source->has_boxes()) return;
+  try {
+    const TrainingData data = usable_data(settings, train, validation);
+    Ready ready = make_ready(settings, &data, budget, threads);
+    settings.check_patterns(ready.trainer);
+    meaning.input = settings.model.input();
+    meaning.run = ready.run;
+    if (!ready.run.plan.fits)
+      throw refusal(ready.trainer, ready.run,
+                    find_levers(settings.maker(&data, threads), settings.memory, ready.run));
+  } catch (const Error& error) {
+    problems.push_back(to_problem(error.complaint()));
+    meaning.why_not = problems.back().what;
+  }
+}
+
+Meaning find_meaning(const Settings& settings, const ScannedData& data) {
+  return {.model = settings.model.model,
+          .input = settings.model.input(),
+          .run = {},
+          .why_not = {},
+          .delivered = data.report.images_per_second() / data.report.workers,
+          .most = kernels::measure_fma_peak_gflops() * 1e9 / flops_per_image(settings.model)};
 }
 
 void judge(const Meaning& meaning, const ScannedData& data, const Machine& machine,
@@ -106,24 +153,39 @@ void judge(const Meaning& meaning, const ScannedData& data, const Machine& machi
                      meaning.delivered * machine.usable, meaning.model, meaning.most),
          "training may wait for data; smaller pictures (a short side of 320 to 400) decode "
          "faster"});
-  if (meaning.bytes.total() > tightest_limit(machine.limits).left)
-    problems.push_back({Severity::error, data.name,
-                        "input buffers alone would take " + to_string(meaning.bytes.total()),
-                        "a smaller --batch or --image takes less"});
 }
 
 void print_text(const Meaning& meaning) {
   fmt::print("a run of {} at {}x{}, batch {}\n", meaning.model, meaning.input.image.h,
              meaning.input.image.w, meaning.input.batch);
-  fmt::print("  input        {}: queue {}, workers {}, index {}\n",
-             to_string(meaning.bytes.total()), to_string(meaning.bytes.queue),
-             to_string(meaning.bytes.worker * meaning.bytes.workers),
-             to_string(meaning.bytes.index));
   fmt::print(
       "  speed        a core reads {:.0f} images/s; training takes {:.1f} at most (every core at "
       "the "
       "peak just measured)\n",
       meaning.delivered, meaning.most);
+  if (!meaning.run) return;
+  fmt::print("  {}\n{}\n", budget_text(meaning.run->budget), ledger_text(*meaning.run));
+  fmt::print("  smallest budget {} · fastest plan {}\n",
+             to_string(Bytes{meaning.run->plan.floor_bytes}),
+             to_string(Bytes{meaning.run->plan.unlimited_bytes}));
+}
+
+nlohmann::ordered_json plan_json(const Meaning& meaning) {
+  nlohmann::ordered_json json;
+  if (meaning.run) json = plan_summary_json(*meaning.run);
+  if (!meaning.why_not.empty()) {
+    json["fits"] = false;
+    json["reason"] = meaning.why_not;
+  }
+  return json;
+}
+
+// Further lines of a hint stand below its first.
+std::string indented(std::string text) {
+  constexpr std::string_view kBelow = "\n           ";
+  for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += kBelow.size())
+    text.replace(at, 1, kBelow);
+  return text;
 }
 
 void print_problems(const std::vector<Problem>& problems) {
@@ -134,7 +196,7 @@ void print_problems(const std::vector<Problem>& problems) {
     for (const Problem& problem : problems) {
       if (problem.severity != severity || ++shown > kMostShown) continue;
       fmt::print("  {:<8} {}: {}\n", name_of(severity), problem.where, problem.what);
-      if (!problem.hint.empty()) fmt::print("           hint: {}\n", problem.hint);
+      if (!problem.hint.empty()) fmt::print("           hint: {}\n", indented(problem.hint));
     }
   if (shown > kMostShown) fmt::print("  ... and {} more (--json has all)\n", shown - kMostShown);
 }
@@ -167,42 +229,46 @@ std::string verdict(std::int64_t errors, std::int64_t warnings, std::int64_t bad
   return text + ".";
 }
 
-int run(const Settings& settings) {
+int run(Settings& settings) {
   const int threads = settings.common.apply_threads();
   const bool json = settings.common.json;
   std::vector<Problem> problems;
   nlohmann::ordered_json result;
+  const Budget budget = find_budget(settings.memory);
   const Machine machine = examine_machine(settings.out, problems);
   if (!json) print_text(machine);
 
+  TrainingData opened;
   std::optional<ScannedData> train;
   std::optional<ScannedData> validation;
   std::optional<Meaning> meaning;
-  // Huge pictures are looked at one after the other rather than beyond what the container gives.
-  const ScanOptions scan_options{.workers = threads,
-                                 .channels = static_cast<int>(settings.model.input().channels),
-                                 .memory = tightest_limit(machine.limits).left / 2};
-  const auto look = [&](const std::optional<std::string>& name, const SourceOptions& options,
-                        std::optional<ScannedData>& data) {
-    if (!name) return;
-    try {
-      data = open_and_scan(*name, options, scan_options, settings.common.quiet);
-    } catch (const Error& error) {
-      problems.push_back(to_problem(error.complaint()));
-      return;
+  try {
+    if (settings.has_data) {
+      opened = open(settings);
+      settings.settle_sizes(*opened.train);
     }
+  } catch (const Error& error) {
+    problems.push_back(to_problem(error.complaint()));
+  }
+  const auto look = [&](const std::string& name, const SourcePtr& source,
+                        std::optional<ScannedData>& data) {
+    if (!source) return;
+    data = scan_data(name, source,
+                     {.workers = threads,
+                      .channels = static_cast<int>(settings.model.input().channels),
+                      .memory = left_to_scan(budget)},
+                     settings.common.quiet);
     if (!json) print_text(*data);
     find_problems(*data, problems);
   };
-  look(settings.data, settings.data_options.source_options(), train);
-  SourceOptions of_validation = settings.data_options.source_options();
-  if (train) of_validation.class_names = train->source->class_names();
-  if (settings.validation == settings.data) of_validation.part = "test";
-  look(settings.validation, of_validation, validation);
+  look(settings.data, opened.train, train);
+  look(settings.validation.empty() ? settings.data : settings.validation, opened.validation,
+       validation);
   if (train && validation) find_problems(*train, *validation, problems);
   if (train) {
-    meaning = find_meaning(settings, *train, threads);
+    meaning = find_meaning(settings, *train);
     judge(*meaning, *train, machine, problems);
+    plan_run(settings, *train, validation, budget, threads, *meaning, problems);
     if (!json) print_text(*meaning);
     if (!settings.pictures.empty()) {
       const auto page = write_picture_page(*train, settings.pictures);
@@ -217,13 +283,14 @@ int run(const Settings& settings) {
     result["machine"] = to_json(machine);
     result["data"] = train ? to_json(*train) : nlohmann::ordered_json(nullptr);
     if (validation) result["data"]["validation"] = to_json(*validation);
-    if (meaning)
+    if (meaning) {
       result["run"] = {{"model", meaning->model},
                        {"batch", meaning->input.batch},
                        {"image", {meaning->input.image.h, meaning->input.image.w}},
-                       {"input_bytes", meaning->bytes.total().count},
                        {"images_per_second_per_core", meaning->delivered},
                        {"images_per_second_at_most", meaning->most}};
+      result["plan"] = plan_json(*meaning);
+    }
     result["problems"] = problems_json(problems);
     fmt::print("{}\n", result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
@@ -241,20 +308,21 @@ int run(const Settings& settings) {
 
 Action add_check(CLI::App& command) {
   const auto settings = std::make_shared<Settings>();
-  command.add_option("DATA", settings->data,
+  settings->add_to(command);
+  command.add_option("DATA,--data", settings->data,
                      "what `train` would be given; without it the machine alone");
-  command.add_option("--val", settings->validation, "validation data: checked too, and for leaks");
   command.add_option("--out", settings->out, "where runs will be written")->capture_default_str();
   command.add_option("--pictures", settings->pictures,
                      "folder for a page of samples with labels and boxes");
-  settings->data_options.add_to(command);
-  settings->common.add_to(command);
-  settings->model.add_to(command);
   command.footer(
       "Exit code 1: a run would fail.\nExample: plimsoll check flowers/ --model xception "
       "--pictures "
       "look/");
-  return [settings] { return run(*settings); };
+  return [settings, &command] {
+    settings->check(command);
+    settings->has_data = command.count("--data") > 0;
+    return run(*settings);
+  };
 }
 
 }  // namespace plimsoll::cli

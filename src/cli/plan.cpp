@@ -102,19 +102,14 @@ Json plan_json(const Settings& s, const Ready& ready, const OthersEstimate& othe
   const Problem problem = ready.trainer.session().problem(0);
   const FateShares shares = shares_of(problem, run.plan.fates());
   const Usage usage = usage_of(problem, run.plan.fates());
-  Json json{
-      {"model", s.model.model},
-      {"batch", s.model.batch},
-      {"image", fmt::format("{}x{}", input.image.h, input.image.w)},
-      {"classes", s.model.class_count()},
-      {"optimizer", s.optimizer.name},
-      {"budget_bytes", nullptr},
-      {"fits", run.plan.fits},
-      {"total_bytes", run.plan.total_bytes},
+  Json json{{"model", s.model.model},
+            {"batch", s.model.batch},
+            {"image", fmt::format("{}x{}", input.image.h, input.image.w)},
+            {"classes", s.model.class_count()},
+            {"optimizer", s.optimizer.name}};
+  json.update(plan_summary_json(run));
+  json.update(Json{
       {"arena_bytes", ready.trainer.session().arena_bytes()},
-      {"floor_bytes", run.plan.floor_bytes},
-      {"unlimited_bytes", run.plan.unlimited_bytes},
-      {"ledger", Json::array()},
       {"kept", share_json(shares.kept)},
       {"recomputed", share_json(shares.recomputed)},
       {"half", share_json(shares.half)},
@@ -123,10 +118,7 @@ Json plan_json(const Settings& s, const Ready& ready, const OthersEstimate& othe
       {"extra_flops_percent", 100 * shares.extra_flops / step_flops(problem.graph())},
       {"predicted_slowdown_percent", run.plan.slowdown_percent},
       {"predicted_step_seconds", run.plan.step_seconds * (1 + run.plan.slowdown_percent / 100)},
-      {"peak", {{"step", usage.step_names[usage.peak_step]}, {"tensors", Json::array()}}}};
-  if (run.budget.bytes != kUnlimited.count) json["budget_bytes"] = run.budget.bytes;
-  for (const LedgerLine& line : run.plan.ledger.lines)
-    json["ledger"].push_back({{"line", line.line}, {"bytes", line.bytes}});
+      {"peak", {{"step", usage.step_names[usage.peak_step]}, {"tensors", Json::array()}}}});
   for (const LiveTensor& tensor : usage.at_peak)
     json["peak"]["tensors"].push_back({{"name", tensor.name},
                                        {"bytes", tensor.bytes},

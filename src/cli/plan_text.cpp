@@ -27,6 +27,19 @@ std::string ledger_text(const PlannedRun& run) {
                             budget_size_text(run.budget));
 }
 
+nlohmann::ordered_json plan_summary_json(const PlannedRun& run) {
+  nlohmann::ordered_json json{{"budget_bytes", nullptr},
+                              {"fits", run.plan.fits},
+                              {"total_bytes", run.plan.total_bytes},
+                              {"floor_bytes", run.plan.floor_bytes},
+                              {"unlimited_bytes", run.plan.unlimited_bytes},
+                              {"ledger", nlohmann::ordered_json::array()}};
+  if (run.budget.bytes != kUnlimited.count) json["budget_bytes"] = run.budget.bytes;
+  for (const LedgerLine& line : run.plan.ledger.lines)
+    json["ledger"].push_back({{"line", line.line}, {"bytes", line.bytes}});
+  return json;
+}
+
 std::string means_text(const Trainer& trainer, const PlannedRun& run) {
   const FateShares shares = shares_of(trainer.session().problem(0), run.plan.fates());
   std::string text;

@@ -1,6 +1,7 @@
 // A plan in words and numbers, for people.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "cli/memory_options.h"
@@ -11,6 +12,8 @@ std::string budget_size_text(const Budget& budget);  // "1.50 GiB" or "unlimited
 std::string budget_text(const Budget& budget);       // "budget 1.50 GiB (--memory)"
 // The ledger as a table with its total.
 std::string ledger_text(const PlannedRun& run);
+// Budget, ledger and what the plan comes to, for programs.
+nlohmann::ordered_json plan_summary_json(const PlannedRun& run);
 // "kept 60 tensors (900 MiB), recomputed 93 (1.2 GiB), 2.1 % slower than without a limit".
 std::string means_text(const Trainer& trainer, const PlannedRun& run);
 // A line for every means that changes the numbers; empty without them.

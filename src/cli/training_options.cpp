@@ -187,22 +187,29 @@ void TrainingOptions::check_patterns(const Trainer& trainer) const {
   require(trains, "--freeze", "'" + freeze + "' freezes every layer", "something left to train");
 }
 
+TrainingData TrainingOptions::open_data(const SourceOptions& how) const {
+  SourceOptions reading = how;
+  TrainingData opened{.train = open_source(data, reading)};
+  reading.class_names = opened.train->class_names();
+  if (data == "fashion-mnist" && data_options.part.empty() && val_split == 0 &&
+      (validation.empty() || validation == data)) {
+    reading.part = "test";
+    opened.validation = open_source(data, reading);
+  } else if (!validation.empty()) {
+    opened.validation = open_source(validation, reading);
+  }
+  return opened;
+}
+
 std::optional<TrainingData> TrainingOptions::load_data(const Budget& budget) {
   if (data.empty()) return std::nullopt;
-  SourceOptions reading = data_options.source_options();
-  TrainingData loaded{.train = open_source(data, reading)};
+  TrainingData loaded = open_data(data_options.source_options());
   require(!loaded.train->has_boxes(), "DATA", "'" + data + "' has boxes",
           "one class per picture; detection is not trained yet");
-  reading.class_names = loaded.train->class_names();
-  if (!validation.empty()) {
-    loaded.validation = open_source(validation, reading);
-  } else if (val_split > 0) {
+  if (val_split > 0) {
     SplitSources parts = split(loaded.train, val_split, static_cast<std::uint64_t>(seed));
     loaded.train = parts.train;
     loaded.validation = parts.validation;
-  } else if (data == "fashion-mnist" && data_options.part.empty()) {
-    reading.part = "test";
-    loaded.validation = open_source(data, reading);
   }
   settle_sizes(*loaded.train);
   for (SourcePtr* source : {&loaded.train, &loaded.validation})
@@ -243,9 +250,7 @@ void TrainingOptions::scan_source(SourcePtr& source, const Budget& budget,
                      }});
   check_fits(report, budget);
   for (const BadSample& sample : report.bad) bad.push_back(sample.complaint);
-  loaded.largest.decode = std::max(loaded.largest.decode, report.largest.decode);
-  loaded.largest.size.height = std::max(loaded.largest.size.height, report.largest.size.height);
-  loaded.largest.size.width = std::max(loaded.largest.size.width, report.largest.size.width);
+  loaded.largest = largest_of(loaded.largest, report.largest);
   if (bad.empty()) return;
   if (bad_files == "stop") {
     std::string all;

@@ -45,6 +45,10 @@ struct TrainingOptions {
   void add_to(CLI::App& command);
   // Checks everything that needs no data.
   void check(const CLI::App& command);
+  // Lists DATA and, if named or its own, what is validated on; nothing is read or split yet.
+  TrainingData open_data(const SourceOptions& how) const;
+  // Takes sizes and classes from the data where none were named. UsageError where they contradict.
+  void settle_sizes(const Source& source);
   // Lists DATA, reads every picture once, and takes sizes and classes from it where none were
   // named; nothing without DATA. Reading stays well within the budget. DataError that lists what is
   // bad, unless bad files are to be skipped.
@@ -64,7 +68,6 @@ struct TrainingOptions {
   VariantMaker maker(const TrainingData* data, int threads) const;
 
  private:
-  void settle_sizes(const Source& source);
   void scan_source(SourcePtr& source, const Budget& budget, TrainingData& loaded) const;
 };
 

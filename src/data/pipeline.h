@@ -23,6 +23,9 @@ struct LargestImage {
   Size size;
 };
 
+// What is enough for both.
+LargestImage largest_of(const LargestImage& a, const LargestImage& b);
+
 // For planning without data: a photograph of so many pixels as cameras write them, a baseline JPEG,
 // decoded row by row. Progressive ones need their coefficients as well, two bytes a sample.
 LargestImage assume_largest(std::int64_t pixels, int channels);

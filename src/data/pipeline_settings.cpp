@@ -44,6 +44,12 @@ Bytes PipelineSettings::cache_bytes(std::int64_t samples) const {
 
 int PipelineSettings::most_workers() const { return workers > 0 ? workers : usable_cores(); }
 
+LargestImage largest_of(const LargestImage& a, const LargestImage& b) {
+  return {.decode = std::max(a.decode, b.decode),
+          .size = {.height = std::max(a.size.height, b.size.height),
+                   .width = std::max(a.size.width, b.size.width)}};
+}
+
 LargestImage assume_largest(std::int64_t pixels, int channels) {
   // Four by three, and upright as often as not.
   const auto width =

@@ -94,6 +94,47 @@ TEST_F(Check, GivesJsonWithTheKeysOfTheContract) {
   EXPECT_TRUE(told_leak);
 }
 
+TEST_F(Check, MakesThePlanThatTrainMakes) {
+  const ImageFolder images(3, 12);
+  const ImageFolder validation(3, 7);
+  const std::string words = images.folder().path().string() + " --batch 8 --threads 1 --val " +
+                            validation.folder().path().string();
+  for (const char* more : {"", " --memory 60MiB", " --ema 0.9 --optimizer adam"}) {
+    const Outcome checked = check(words + more + " --json");
+    EXPECT_EQ(checked.code, 0) << checked.output;
+    const TemporaryFolder folder;
+    const Outcome trained = run_program("train --model inception_mini --steps 1 --out " +
+                                        (folder / "run").string() + " " + words + more);
+    EXPECT_EQ(trained.code, 0) << trained.output;
+    const auto report = nlohmann::json::parse(read_file(folder / "run/report.json", 1_MiB));
+    EXPECT_EQ(nlohmann::json::parse(checked.output)["plan"]["total_bytes"],
+              report["predicted_bytes"]);
+  }
+  const std::string split =
+      images.folder().path().string() + " --batch 8 --threads 1 --val-split 0.25";
+  const Outcome planned = run_program("plan --model inception_mini --json " + split);
+  EXPECT_EQ(nlohmann::json::parse(check(split + " --json").output)["plan"]["total_bytes"],
+            nlohmann::json::parse(planned.output)["total_bytes"]);
+}
+
+TEST_F(Check, OfARunThatDoesNotFitSaysWhatTrainWouldSay) {
+  const ImageFolder images(2, 20);
+  const std::string words = images.folder().path().string() + " --batch 32 --memory 30MiB";
+  const Outcome checked = check(words);
+  EXPECT_EQ(checked.code, 1);
+  EXPECT_THAT(checked.output, HasSubstr("A run would fail: 1 error to mend."));
+  const Outcome trained =
+      run_program("train --model inception_mini --out " + (out_ / "run").string() + " " + words);
+  EXPECT_EQ(trained.code, 3);
+  const std::size_t begin = trained.output.find("budget 30 MiB (--memory): ");
+  ASSERT_NE(begin, std::string::npos) << trained.output;
+  const std::string said = trained.output.substr(begin, trained.output.find('\n', begin) - begin);
+  EXPECT_THAT(checked.output, HasSubstr(said));
+  const auto json = nlohmann::json::parse(check(words + " --json").output);
+  EXPECT_EQ(json["plan"]["fits"], false);
+  EXPECT_THAT(json["plan"]["reason"], HasSubstr("the smallest plan needs"));
+}
+
 TEST_F(Check, OfWhatIsNotThereSaysWhatCouldBe) {
   const Outcome outcome = check("/no/such/place");
   EXPECT_EQ(outcome.code, 1);
