@@ -5,10 +5,10 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/memory_usage.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
 #include "cli/data_options.h"
+#include "cli/plan_text.h"
 #include "cli/progress.h"
 #include "cli/trained_model.h"
 #include "draw/draw.h"
@@ -120,16 +120,13 @@ int run(const Settings& s, const CLI::App& command) {
   if (!s.picture.empty() && counts.has_confusion())
     write_file(s.picture, draw::confusion_chart_svg(trained.weights.string() + " on " + s.data,
                                                     source->class_names(), counts.confusion()));
-  const Bytes measured = memory_usage().peak();
   if (s.common.json) {
     auto json = json_of(*found, counts, source->class_names());
-    json["predicted_bytes"] = opened.predicted_bytes;
-    json["measured_peak_bytes"] = measured.count;
+    add_memory(json, opened.predicted_bytes);
     fmt::print("{}\n", json.dump(2));
   } else {
     print_text(*found, counts, source->class_names());
-    fmt::print("\nmemory: {} predicted, {} measured\n", to_string(Bytes{opened.predicted_bytes}),
-               to_string(measured));
+    fmt::print("\n{}\n", memory_text(opened.predicted_bytes));
   }
   return 0;
 }

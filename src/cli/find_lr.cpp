@@ -10,6 +10,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/plan_text.h"
 #include "cli/progress.h"
 #include "cli/training_options.h"
 #include "draw/draw.h"
@@ -77,6 +78,7 @@ class Bench {
   }
   Trainer& trainer() { return ready_.trainer; }
   const std::vector<float>& class_weights() const { return class_weights_; }
+  std::int64_t predicted_bytes() const { return ready_.run.plan.total_bytes; }
 
  private:
   Settings& s_;
@@ -116,13 +118,15 @@ int run_sweep(const Settings& s, Bench& bench, bool quiet) {
     for (const RateLoss& point : curve)
       json["curve"].push_back(
           {{"rate", point.rate}, {"loss", point.loss}, {"smoothed", point.smoothed}});
+    add_memory(json, bench.predicted_bytes());
     fmt::print("{}\n", json.dump(2));
   } else {
     if (suggestion.rate)
       fmt::print("--lr {:.2g}: {}\n", *suggestion.rate, suggestion.reason);
     else
       fmt::print("no suggestion: {}\n", suggestion.reason);
-    fmt::print("{} has the curve: curve.svg, curve.csv\n", s.out);
+    fmt::print("{} has the curve: curve.svg, curve.csv\n{}\n", s.out,
+               memory_text(bench.predicted_bytes()));
   }
   return suggestion.rate ? 0 : 1;
 }
@@ -176,6 +180,7 @@ int run_grid(const Settings& s, Bench& bench, const std::vector<double>& rates, 
            {"steps", runs[i].size()},
            {"smoothed", runs[i].empty() ? nlohmann::ordered_json(nullptr)
                                         : nlohmann::ordered_json(runs[i].back().smoothed)}});
+    add_memory(json, bench.predicted_bytes());
     fmt::print("{}\n", json.dump(2));
   } else {
     fmt::print("{:>10} {:>12} {:>12}\n", "rate", "first loss", "last loss");
@@ -187,7 +192,8 @@ int run_grid(const Settings& s, Bench& bench, const std::vector<double>& rates, 
                  runs[i].empty() ? "" : fmt::format("{:.4f}", runs[i][0].loss), last,
                  i == best ? "  <- lowest" : "");
     }
-    fmt::print("{} steps each; {} has the curves: grid.svg, grid.csv\n", s.sweep.steps, s.out);
+    fmt::print("{} steps each; {} has the curves: grid.svg, grid.csv\n{}\n", s.sweep.steps, s.out,
+               memory_text(bench.predicted_bytes()));
   }
   return best < rates.size() ? 0 : 1;
 }

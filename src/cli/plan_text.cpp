@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/memory_usage.h"
+
 namespace plimsoll::cli {
 namespace {
 
@@ -54,6 +56,16 @@ std::string means_text(const Trainer& trainer, const PlannedRun& run) {
   add("spills", shares.spilled);
   return text + fmt::format(" · predicted {:.1f} % slower than without a limit",
                             run.plan.slowdown_percent);
+}
+
+std::string memory_text(std::int64_t predicted_bytes) {
+  return fmt::format("memory: {} predicted, {} measured", size_text(predicted_bytes),
+                     to_string(memory_usage().peak()));
+}
+
+void add_memory(nlohmann::ordered_json& json, std::int64_t predicted_bytes) {
+  json["predicted_bytes"] = predicted_bytes;
+  json["measured_peak_bytes"] = memory_usage().peak().count;
 }
 
 std::string lossy_text(const MemoryOptions& options) {

@@ -1,6 +1,7 @@
 // A plan in words and numbers, for people.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -18,6 +19,10 @@ nlohmann::ordered_json plan_summary_json(const PlannedRun& run);
 std::string means_text(const Trainer& trainer, const PlannedRun& run);
 // A line for every means that changes the numbers; empty without them.
 std::string lossy_text(const MemoryOptions& options);
+// "memory: 120 MiB predicted, 118 MiB measured": the process's own high-water mark so far.
+std::string memory_text(std::int64_t predicted_bytes);
+// The same two as `predicted_bytes` and `measured_peak_bytes`.
+void add_memory(nlohmann::ordered_json& json, std::int64_t predicted_bytes);
 // What the fullest step holds.
 std::string peak_text(const Trainer& trainer, const PlannedRun& run);
 

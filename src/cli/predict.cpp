@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/plan_text.h"
 #include "cli/trained_model.h"
 #include "data/file_source.h"
 #include "data/scan.h"
@@ -195,8 +196,6 @@ int run(const Settings& s, const CLI::App& command) {
   OpenedModel opened = open_trained(trained, source, report.largest, budget, threads);
   Trainer& trainer = opened.trainer;
   Pipeline pipeline(source, trained.pipeline(opened.workers), report.largest);
-  if (!s.common.quiet && !s.common.json)
-    fmt::print(stderr, "memory: {} predicted\n", to_string(Bytes{opened.predicted_bytes}));
   {
     Printer printer(s, trained);
     pipeline.start(0, 0);
@@ -213,6 +212,8 @@ int run(const Settings& s, const CLI::App& command) {
                     s.top, s.logits));
     }
   }
+  if (!s.common.quiet && !s.common.json)
+    fmt::print(stderr, "{}\n", memory_text(opened.predicted_bytes));
   return tell_bad();
 }
 

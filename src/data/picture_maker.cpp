@@ -45,15 +45,21 @@ void PictureMaker::make_from_pixels(const Encoded& encoded, const Draw& draw, st
 
 void PictureMaker::make_from_file(const Encoded& encoded, std::int64_t i, const Draw& draw,
                                   std::uint8_t* hwc) {
-  const std::string where = source_.where(i);
-  const ImageInfo info = probe_image(encoded.bytes, where);
-  DecodeRequest request{.channels = settings_.channels};
-  request.crop = crop_for(draw, info.size());
-  if (settings_.scaled_decoding) request.at_least = settings_.image;
-  decoder_.decode(encoded.bytes, where, info, request,
-                  transformer_.begin(info.orientation, {info.stored_height, info.stored_width},
-                                     *request.crop, draw, hwc));
-  transformer_.finish();
+  try {
+    const ImageInfo info = probe_image(encoded.bytes, {});
+    DecodeRequest request{.channels = settings_.channels};
+    request.crop = crop_for(draw, info.size());
+    if (settings_.scaled_decoding) request.at_least = settings_.image;
+    decoder_.decode(encoded.bytes, {}, info, request,
+                    transformer_.begin(info.orientation, {info.stored_height, info.stored_width},
+                                       *request.crop, draw, hwc));
+    transformer_.finish();
+  } catch (const DataError& error) {
+    // The place is put together only for those who will read it: a good picture allocates nothing.
+    Complaint complaint = error.complaint();
+    complaint.where.insert(0, source_.where(i));
+    throw DataError(std::move(complaint));
+  }
 }
 
 void PictureMaker::make(std::int64_t i, std::int64_t epoch, std::uint8_t* hwc, Draw& draw) {

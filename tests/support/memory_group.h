@@ -16,8 +16,11 @@ namespace plimsoll {
 // sanitizer's own memory is in no budget, so there is none with one.
 class MemoryGroup {
  public:
-  explicit MemoryGroup(std::int64_t limit) {
+  explicit MemoryGroup(std::int64_t bytes) {
     if (kSanitized) return;
+    // The kernel counts pages, and would round down.
+    constexpr std::int64_t kPage = 4096;
+    const std::int64_t limit = (bytes + kPage - 1) / kPage * kPage;
     for (const char* root : {"/sys/fs/cgroup/memory", "/sys/fs/cgroup"}) {
       const std::filesystem::path folder =
           std::filesystem::path(root) / ("plimsoll-test-" + std::to_string(getpid()));
