@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
+#include "cli/crowding.h"
 #include "cli/memory_options.h"
 #include "cli/options.h"
 #include "kernels/fma_peak.h"
@@ -119,6 +120,7 @@ int run(const Settings& settings) {
                       .got = std::to_string(settings.steps),
                       .expected = "expected at least 1"});
   const int threads = settings.common.apply_threads();
+  const CrowdMonitor crowding(threads);
   const nn::Input input = settings.model.input();
   Variant variant{Trainer(op_table(), settings.model.factory(),
                           {.input = input,

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
+#include "cli/crowding.h"
 #include "cli/data_options.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
@@ -89,6 +90,7 @@ void print_text(const Evaluation& found, const ClassCounts& counts,
 int run(const Settings& s, const CLI::App& command) {
   s.memory.check();
   const int threads = s.common.apply_threads();
+  const CrowdMonitor crowding(threads);
   const bool quiet = s.common.quiet || s.common.json;
   TrainedModel trained = find_trained(s.weights, s.model, command);
   const Budget budget = find_budget(s.memory);

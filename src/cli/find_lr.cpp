@@ -10,6 +10,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/crowding.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
 #include "cli/training_options.h"
@@ -215,6 +216,7 @@ int run(Settings s) {
   std::vector<double> rates;
   if (!s.grid.empty()) rates = parse_grid(s.grid);
   const int threads = s.common.apply_threads();
+  const CrowdMonitor crowding(threads);
   const bool quiet = s.common.quiet || s.common.json;
   Bench bench(s, find_budget(s.memory), threads);
   return rates.empty() ? run_sweep(s, bench, quiet) : run_grid(s, bench, rates, quiet);

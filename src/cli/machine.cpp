@@ -18,6 +18,7 @@
 #include "base/files.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "cli/crowding.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -160,6 +161,13 @@ Machine examine_machine(const fs::path& out, std::vector<Problem>& problems) {
                         fmt::format("{} processors are seen, the quota gives {:.2g}", machine.cores,
                                     machine.quota),
                         ""});
+  machine.cores_now = measure_cores(machine.usable).value_or(machine.usable);
+  if (machine.cores_now < 0.85 * machine.usable)
+    problems.push_back(
+        {Severity::note, "processor",
+         fmt::format("{} threads share {:.1f} cores, other work has the rest", machine.usable,
+                     machine.cores_now),
+         "runs will be slower as long as that is so; fewer --threads may be as fast"});
   const std::string memory = read_system_file("/proc/meminfo");
   machine.memory = kilobytes_of(memory, "MemTotal");
   machine.swap = kilobytes_of(memory, "SwapTotal");
@@ -222,6 +230,7 @@ nlohmann::ordered_json to_json(const Machine& machine) {
           {"cores", machine.cores},
           {"quota", machine.quota > 0 ? nlohmann::ordered_json(machine.quota) : nullptr},
           {"usable_cores", machine.usable},
+          {"cores_now", machine.cores_now},
           {"memory_bytes", machine.memory.count},
           {"budget_bytes", tightest.left.count},
           {"budget_by", tightest.named},

@@ -14,10 +14,11 @@ namespace plimsoll::cli {
 
 struct Machine {
   std::string processor;
-  int cores = 1;     // that the scheduler gives us
-  double quota = 0;  // of processors, by control groups; 0: none
-  int usable = 1;    // threads worth starting
-  Bytes memory;      // of the machine
+  int cores = 1;         // that the scheduler gives us
+  double quota = 0;      // of processors, by control groups; 0: none
+  int usable = 1;        // threads worth starting
+  double cores_now = 1;  // that so many threads get beside other work
+  Bytes memory;          // of the machine
   std::vector<MemoryLimit> limits;
   Bytes swap, swap_free;
   std::filesystem::path out;  // the folder that was looked at: --out or the nearest that exists

@@ -125,7 +125,14 @@ int CommonOptions::apply_threads() const {
       threads ? check_threads(*threads) : std::min(usable_cores(), omp_get_max_threads());
   omp_set_dynamic(0);
   omp_set_num_threads(count);
-  return count;
+  // OMP_THREAD_LIMIT and its kin leave fewer, and kernels that wait for the others would wait for
+  // ever.
+  int given = 1;
+#pragma omp parallel
+#pragma omp single
+  given = omp_get_num_threads();
+  omp_set_num_threads(given);
+  return given;
 }
 
 namespace {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/crowding.h"
 #include "cli/plan_text.h"
 #include "cli/trained_model.h"
 #include "data/file_source.h"
@@ -168,6 +169,7 @@ int run(const Settings& s, const CLI::App& command) {
     throw UsageError(
         {.where = "--top", .got = std::to_string(s.top), .expected = "expected at least 1"});
   const int threads = s.common.apply_threads();
+  const CrowdMonitor crowding(threads);
   TrainedModel trained = find_trained(s.weights, s.model, command);
   const std::vector<std::string> files = list_files(s.files);
   const Listed listed = make_source(files);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/commands.h"
+#include "cli/crowding.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
 #include "cli/run_folder.h"
@@ -88,6 +89,7 @@ class Training {
   RunSettings s_;
   const CLI::App& command_;
   int threads_ = 1;
+  std::optional<CrowdMonitor> crowding_;
   Budget budget_;
   std::optional<TrainingData> data_;
   std::optional<RunFolder> folder_;
@@ -225,6 +227,8 @@ void Training::print_end(const PlannedRun& run, const RunReport& report) const {
 int Training::go() {
   s_.check_run_options();
   threads_ = s_.common.apply_threads();
+  crowding_.emplace(threads_);
+  s_.run.crowding = [this] { return crowding_->text(); };
   budget_ = find_budget(s_.memory);
   if (!is_quiet()) fmt::print("{}\n", budget_text(budget_));
   data_ = s_.load_data(budget_);

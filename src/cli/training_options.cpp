@@ -248,7 +248,7 @@ void TrainingOptions::scan_source(SourcePtr& source, const Budget& budget,
                                 fmt::format("{}/{} · {} bad", p.done, p.samples, p.bad));
                        return true;
                      }});
-  check_fits(report, budget);
+  if (bad_files == "stop") check_fits(report, budget);
   for (const BadSample& sample : report.bad) bad.push_back(sample.complaint);
   loaded.largest = largest_of(loaded.largest, report.largest);
   if (bad.empty()) return;

@@ -26,8 +26,7 @@ Bytes NameList::memory() const {
   return {static_cast<std::int64_t>(text_.capacity() + starts_.capacity() * sizeof(starts_[0]))};
 }
 
-FileSource::FileSource(std::string kind, std::filesystem::path root)
-    : root_(root.empty() ? "." : root.string()) {
+FileSource::FileSource(std::string kind, std::filesystem::path root) : root_(root.string()) {
   index_.kind = std::move(kind);
 }
 
@@ -64,7 +63,7 @@ void FileSource::finish(std::vector<std::string> class_names) {
 
 std::string FileSource::path(std::int64_t i) const {
   const std::string_view name = names_[i];
-  if (name.starts_with('/')) return std::string(name);
+  if (name.starts_with('/') || root_.empty()) return std::string(name);
   return root_ + (root_.ends_with('/') ? "" : "/") + std::string(name);
 }
 

@@ -71,6 +71,7 @@ class Run {
   void roll_back(const std::string& cause);
   void look_into(const StepCall& call);
   void tell_if_input_bound();
+  void tell_if_crowded();
   Attendant attend();
   void finish();
 
@@ -98,6 +99,7 @@ class Run {
   std::int64_t images_ = 0;
   double last_loss_ = 0;
   bool told_input_bound_ = false;
+  bool told_crowded_ = false;
   bool rolled_back_ = false;
   bool is_fed_ = false;  // the training pipeline runs; validation, in the same memory, stops it
   Attendant attendant_;  // last: it calls into the above
@@ -143,6 +145,8 @@ Run::Run(Trainer& trainer, const RunData& data, const RunOptions& options, const
                  for (const Pipeline::Doing& doing : data_.train.doing())
                    all += fmt::format("  a data worker has been at {} for {:.1f} s\n", doing.where,
                                       doing.seconds);
+                 if (const std::string crowding = options_.crowding(); !crowding.empty())
+                   all += "  " + crowding + "\n";
                  recorder_.message(all);
                  if (options_.watchdog.on_stall != Action::stop) return;
                  recorder_.message("stopped by the watchdog; the last checkpoint stands");
@@ -260,6 +264,14 @@ void Run::tell_if_input_bound() {
       1000 * per_picture, could));
 }
 
+void Run::tell_if_crowded() {
+  if (told_crowded_) return;
+  const std::string text = options_.crowding();
+  if (text.empty()) return;
+  told_crowded_ = true;
+  recorder_.message("watchdog: crowded: " + text + "; fewer --threads may be as fast");
+}
+
 void Run::save_when_due() {
   // While the loss is suspiciously high, what is on disk may be the last that is good.
   if (saver_.is_due(state_.step) && state_.high_steps == 0)
@@ -303,6 +315,7 @@ void Run::train_epoch() {
       events_.step(progress_, last_loss_);
     }
     tell_if_input_bound();
+    tell_if_crowded();
     if (options_.steps > 0 && state_.step >= options_.steps) report_.stopped_by = "steps";
     if (is_interrupted()) report_.stopped_by = "interrupt";
     if (!has_stopped()) save_when_due();

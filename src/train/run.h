@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,9 @@ struct RunOptions {
   std::int64_t budget_bytes = kUnlimited.count;
   std::int64_t predicted_bytes = 0;
   Ledger ledger;
+  // In words, what keeps the process's threads from the processors; empty: nothing. Called from the
+  // thread of the run and from the one beside it.
+  std::function<std::string()> crowding = [] { return std::string(); };
 };
 
 // What happens in a run, as it happens. Calls come from the thread that runs it.
