@@ -119,21 +119,14 @@ std::vector<std::filesystem::path> jpeg_files(const std::filesystem::path& folde
 
 }  // namespace
 
-std::string_view suffix_of(PhotographKind kind) {
-  switch (kind) {
-    case PhotographKind::png:
-    case PhotographKind::interlaced_png: return ".png";
-    case PhotographKind::lossy_webp:
-    case PhotographKind::lossless_webp: return ".webp";
-    default: return ".jpg";
-  }
-}
-
 std::string encode_photograph(const Picture& rgb, PhotographKind kind) {
-  const std::string_view suffix = suffix_of(kind);
-  if (suffix == ".png") return encode_png(rgb, kind == PhotographKind::interlaced_png);
-  if (suffix == ".webp") return encode_webp(rgb, kind == PhotographKind::lossless_webp);
-  return encode_jpeg(rgb, kind);
+  switch (kind) {
+    case PhotographKind::png: return encode_png(rgb, false);
+    case PhotographKind::interlaced_png: return encode_png(rgb, true);
+    case PhotographKind::lossy_webp: return encode_webp(rgb, false);
+    case PhotographKind::lossless_webp: return encode_webp(rgb, true);
+    default: return encode_jpeg(rgb, kind);
+  }
 }
 
 Picture make_photograph(Size size, std::uint64_t seed) {
@@ -182,8 +175,8 @@ void write_photographs(const std::filesystem::path& folder, int count, int class
     const auto kind = static_cast<PhotographKind>(i % kPhotographKinds);
     const std::filesystem::path at = folder / ("c" + std::to_string(i % classes));
     make_directories(at);
-    write_file(at / (std::to_string(i) + std::string(suffix_of(kind))),
-               encode_photograph(picture, kind));
+    // Whatever they are, as browsers save them.
+    write_file(at / (std::to_string(i) + ".jpg"), encode_photograph(picture, kind));
   }
 }
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <string_view>
 
 #include "data/picture.h"
 
@@ -24,15 +23,13 @@ inline constexpr int kPhotographKinds = 8;
 
 // An image file of an RGB picture.
 std::string encode_photograph(const Picture& rgb, PhotographKind kind);
-// ".jpg", ".png" or ".webp".
-std::string_view suffix_of(PhotographKind kind);
 
 // Smooth colours with some noise, different for every seed.
 Picture make_photograph(Size size, std::uint64_t seed);
 
-// `count` files of all kinds in `classes` folders c0, c1, ..., of 0.1 to `most` megapixels, the
-// small ones more often. They are scaled copies of the JPEG files below `originals`, made ones
-// where that is empty.
+// `count` files 0.jpg, 1.jpg, ... of all kinds in `classes` folders c0, c1, ..., of 0.1 to `most`
+// megapixels, the small ones more often. They are scaled copies of the JPEG files below
+// `originals`, made ones where that is empty.
 void write_photographs(const std::filesystem::path& folder, int count, int classes, double most,
                        const std::filesystem::path& originals = {});
 
