@@ -141,11 +141,13 @@ void print_problems(const std::vector<Problem>& problems) {
 
 nlohmann::ordered_json problems_json(const std::vector<Problem>& problems) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Problem& problem : problems)
+  for (const Problem& problem : problems) {
     list.push_back({{"severity", name_of(problem.severity)},
                     {"where", problem.where},
                     {"what", problem.what},
                     {"hint", problem.hint}});
+    if (problem.byte) list.back()["byte"] = *problem.byte;
+  }
   return list;
 }
 
@@ -183,7 +185,7 @@ int run(const Settings& settings) {
                                  .channels = static_cast<int>(settings.model.input().channels),
                                  .memory = tightest_limit(machine.limits).left / 2};
   const auto look = [&](const std::optional<std::string>& name, const SourceOptions& options,
-                        std::optional<ScannedData>& data) {
+                        const char* heading, std::optional<ScannedData>& data) {
     if (!name) return;
     try {
       data = open_and_scan(*name, options, scan_options, settings.common.quiet);
@@ -191,18 +193,29 @@ int run(const Settings& settings) {
       problems.push_back(to_problem(error.complaint()));
       return;
     }
+    data->heading = heading;
     if (!json) print_text(*data);
     find_problems(*data, problems);
   };
-  look(settings.data, settings.data_options.source_options(), train);
+  look(settings.data, settings.data_options.source_options(), "data", train);
+  std::optional<std::string> validation_name = settings.validation;
   SourceOptions of_validation = settings.data_options.source_options();
-  if (train) of_validation.class_names = train->source->class_names();
-  if (settings.validation == settings.data) of_validation.part = "test";
-  look(settings.validation, of_validation, validation);
+  if (train && validation_name) {
+    of_validation =
+        settings.data_options.validation_options(*settings.data, *validation_name, *train->source);
+  } else if (train) {
+    if (const auto own = settings.data_options.own_validation(*settings.data, *train->source)) {
+      of_validation = *own;
+      validation_name = settings.data;
+    }
+  }
+  look(validation_name, of_validation, "val", validation);
   if (train && validation) find_problems(*train, *validation, problems);
   if (train) {
     meaning = find_meaning(settings, *train, threads);
     judge(*meaning, *train, machine, problems);
+    if (std::string note = grey_note(settings.model, train->report); !note.empty())
+      problems.push_back({Severity::note, train->name, std::move(note), ""});
     if (!json) print_text(*meaning);
     if (!settings.pictures.empty()) {
       const auto page = write_picture_page(*train, settings.pictures);
@@ -216,7 +229,10 @@ int run(const Settings& settings) {
     result["ok"] = errors == 0;
     result["machine"] = to_json(machine);
     result["data"] = train ? to_json(*train) : nlohmann::ordered_json(nullptr);
-    if (validation) result["data"]["validation"] = to_json(*validation);
+    if (validation_name) {
+      result["val"] = validation ? to_json(*validation) : nlohmann::ordered_json(nullptr);
+      if (train && validation) result["val"]["leaks"] = leaks_json(*train, *validation);
+    }
     if (meaning)
       result["run"] = {{"model", meaning->model},
                        {"batch", meaning->input.batch},

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/data_report.h"
 #include "cli/progress.h"
 #include "ops/table.h"
 #include "train/run.h"
@@ -189,25 +190,40 @@ void TrainingOptions::check_patterns(const Trainer& trainer) const {
 
 std::optional<TrainingData> TrainingOptions::load_data(const Budget& budget) {
   if (data.empty()) return std::nullopt;
-  SourceOptions reading = data_options.source_options();
-  TrainingData loaded{.train = open_source(data, reading)};
+  TrainingData loaded{.train = open_source(data, data_options.source_options())};
   require(!loaded.train->has_boxes(), "DATA", "'" + data + "' has boxes",
           "one class per picture; detection is not trained yet");
-  reading.class_names = loaded.train->class_names();
+  const auto own = data_options.own_validation(data, *loaded.train);
   if (!validation.empty()) {
-    loaded.validation = open_source(validation, reading);
+    loaded.validation =
+        open_source(validation, data_options.validation_options(data, validation, *loaded.train));
   } else if (val_split > 0) {
     SplitSources parts = split(loaded.train, val_split, static_cast<std::uint64_t>(seed));
     loaded.train = parts.train;
     loaded.validation = parts.validation;
-  } else if (data == "fashion-mnist" && data_options.part.empty()) {
-    reading.part = "test";
-    loaded.validation = open_source(data, reading);
+  } else if (own) {
+    loaded.validation = open_source(data, *own);
   }
+  note_sources(loaded);
   settle_sizes(*loaded.train);
   for (SourcePtr* source : {&loaded.train, &loaded.validation})
     if (*source) scan_source(*source, budget, loaded);
   return loaded;
+}
+
+// What was chosen or passed over in reading is said in the log of a run.
+void TrainingOptions::note_sources(TrainingData& loaded) const {
+  for (const std::string& note : loaded.train->index().notes)
+    loaded.notes.push_back(data + ": " + note);
+  if (!loaded.validation) {
+    if (loaded.train->index().part == "train" &&
+        std::ranges::count(loaded.train->index().parts, "test") > 0)
+      loaded.notes.push_back(data + ": the part test is left alone; --val " + data +
+                             " validates on it");
+  } else if (val_split == 0) {
+    for (const std::string& note : loaded.validation->index().notes)
+      loaded.notes.push_back("validation: " + note);
+  }
 }
 
 // A network's own size and channels suit photographs; sets of small images bring theirs.
@@ -246,6 +262,9 @@ void TrainingOptions::scan_source(SourcePtr& source, const Budget& budget,
   loaded.largest.decode = std::max(loaded.largest.decode, report.largest.decode);
   loaded.largest.size.height = std::max(loaded.largest.size.height, report.largest.size.height);
   loaded.largest.size.width = std::max(loaded.largest.size.width, report.largest.size.width);
+  if (&source == &loaded.train)
+    if (std::string note = grey_note(model, report); !note.empty())
+      loaded.notes.push_back(data + ": " + std::move(note));
   if (bad.empty()) return;
   if (bad_files == "stop") {
     std::string all;

@@ -18,6 +18,7 @@ struct TrainingData {
   SourcePtr validation;  // null: none
   LargestImage largest;
   std::vector<Complaint> skipped;
+  std::vector<std::string> notes;  // what was chosen or passed over, for the log
 };
 
 struct TrainingOptions {
@@ -64,6 +65,7 @@ struct TrainingOptions {
   VariantMaker maker(const TrainingData* data, int threads) const;
 
  private:
+  void note_sources(TrainingData& loaded) const;
   void settle_sizes(const Source& source);
   void scan_source(SourcePtr& source, const Budget& budget, TrainingData& loaded) const;
 };
