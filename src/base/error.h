@@ -4,6 +4,8 @@
 //   3. a bug of ours                  -> bug(), which aborts. Nothing a user controls may reach it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -13,11 +15,14 @@ namespace plimsoll {
 // The three parts every message has, and an optional fourth.
 //   where: the place (file, line, layer, option)   got: what was found
 //   expected: what would have been right           hint: what to do (may be empty)
+// `byte`: the one that `where` ends with, for programs; of a picture within a record, the
+// picture's.
 struct Complaint {
   std::string where;
   std::string got;
   std::string expected;
   std::string hint = {};
+  std::optional<std::int64_t> byte = {};
 };
 
 // Base of every exception thrown on purpose. what() is "where: got; expected" and, on a second

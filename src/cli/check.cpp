@@ -28,16 +28,6 @@ struct Settings : TrainingOptions {
   std::string pictures;
 };
 
-TrainingData open(const Settings& settings) {
-  const Stopwatch watch;
-  PhaseBar bar("listing " + settings.data, settings.common.quiet);
-  SourceOptions options = settings.data_options.source_options();
-  options.progress = [&](std::int64_t done, std::int64_t total) {
-    bar.show(done, total, watch.seconds(), to_string(Bytes{done}));
-  };
-  return settings.open_data(options);
-}
-
 ScannedData scan_data(const std::string& name, const SourcePtr& source, ScanOptions scan_options,
                       bool quiet) {
   ScannedData data{.name = name, .source = source};
@@ -203,11 +193,13 @@ void print_problems(const std::vector<Problem>& problems) {
 
 nlohmann::ordered_json problems_json(const std::vector<Problem>& problems) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Problem& problem : problems)
+  for (const Problem& problem : problems) {
     list.push_back({{"severity", name_of(problem.severity)},
                     {"where", problem.where},
                     {"what", problem.what},
                     {"hint", problem.hint}});
+    if (problem.byte) list.back()["byte"] = *problem.byte;
+  }
   return list;
 }
 
@@ -238,36 +230,59 @@ int run(Settings& settings) {
   const Machine machine = examine_machine(settings.out, problems);
   if (!json) print_text(machine);
 
-  TrainingData opened;
   std::optional<ScannedData> train;
   std::optional<ScannedData> validation;
   std::optional<Meaning> meaning;
-  try {
-    if (settings.has_data) {
-      opened = open(settings);
-      settings.settle_sizes(*opened.train);
-    }
-  } catch (const Error& error) {
-    problems.push_back(to_problem(error.complaint()));
-  }
-  const auto look = [&](const std::string& name, const SourcePtr& source,
+  const auto progress_of = [&](PhaseBar& bar, const Stopwatch& watch) {
+    return [&](std::int64_t done, std::int64_t total) {
+      bar.show(done, total, watch.seconds(), to_string(Bytes{done}));
+    };
+  };
+  // Lists and scans one of the two; what keeps it from being read goes to `problems`.
+  const auto look = [&](const std::string& name, const char* heading, const auto& list,
                         std::optional<ScannedData>& data) {
-    if (!source) return;
-    data = scan_data(name, source,
-                     {.workers = threads,
-                      .channels = static_cast<int>(settings.model.input().channels),
-                      .memory = left_to_scan(budget)},
-                     settings.common.quiet);
+    try {
+      SourcePtr source;
+      {
+        const Stopwatch watch;
+        PhaseBar bar("listing " + name, settings.common.quiet);
+        source = list(progress_of(bar, watch));
+      }
+      if (!source) return;
+      if (!train) settings.settle_sizes(*source);
+      data = scan_data(name, source,
+                       {.workers = threads,
+                        .channels = static_cast<int>(settings.model.input().channels),
+                        .memory = left_to_scan(budget)},
+                       settings.common.quiet);
+    } catch (const Error& error) {
+      problems.push_back(to_problem(error.complaint()));
+      return;
+    }
+    data->heading = heading;
     if (!json) print_text(*data);
     find_problems(*data, problems);
   };
-  look(settings.data, opened.train, train);
-  look(settings.validation.empty() ? settings.data : settings.validation, opened.validation,
-       validation);
+  if (settings.has_data)
+    look(
+        settings.data, "data",
+        [&](const auto& progress) {
+          SourceOptions options = settings.data_options.source_options();
+          options.progress = progress;
+          return open_source(settings.data, options);
+        },
+        train);
+  if (train)
+    look(
+        settings.validation.empty() ? settings.data : settings.validation, "val",
+        [&](const auto& progress) { return settings.open_validation(*train->source, progress); },
+        validation);
   if (train && validation) find_problems(*train, *validation, problems);
   if (train) {
     meaning = find_meaning(settings, *train);
     judge(*meaning, *train, machine, problems);
+    if (std::string note = grey_note(settings.model, train->report); !note.empty())
+      problems.push_back({Severity::note, train->name, std::move(note), ""});
     plan_run(settings, *train, validation, budget, threads, *meaning, problems);
     if (!json) print_text(*meaning);
     if (!settings.pictures.empty()) {
@@ -282,7 +297,10 @@ int run(Settings& settings) {
     result["ok"] = errors == 0;
     result["machine"] = to_json(machine);
     result["data"] = train ? to_json(*train) : nlohmann::ordered_json(nullptr);
-    if (validation) result["data"]["validation"] = to_json(*validation);
+    if (!settings.validation.empty() || validation) {
+      result["val"] = validation ? to_json(*validation) : nlohmann::ordered_json(nullptr);
+      if (train && validation) result["val"]["leaks"] = leaks_json(*train, *validation);
+    }
     if (meaning) {
       result["run"] = {{"model", meaning->model},
                        {"batch", meaning->input.batch},

@@ -19,9 +19,18 @@ struct DataOptions {
   std::string record_label;
   std::string record_boxes;
   std::optional<std::int64_t> first_label;
+  std::string read_as;
 
   void add_to(CLI::App& command);
+  // How DATA is read. UsageError if --read-as is unknown.
   SourceOptions source_options() const;
+  // How `validation`, which --val names, is read beside `train` from DATA: by its classes, and of a
+  // set in parts the one to validate on. --part is about DATA.
+  SourceOptions validation_options(const std::string& data, const std::string& validation,
+                                   const Source& train) const;
+  // How DATA itself is read again where it has a part to validate on and nothing else was asked
+  // for: the part val, and the test part of fashion-mnist.
+  std::optional<SourceOptions> own_validation(const std::string& data, const Source& train) const;
 };
 
 }  // namespace plimsoll::cli

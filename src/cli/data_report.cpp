@@ -28,6 +28,14 @@ std::string examples(const ScannedData& data, const std::vector<std::int64_t>& s
   return join(names, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
+using Leaks = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+// The name of a sample's class; empty where it has none.
+std::string class_of(const ScannedData& data, std::int64_t i) {
+  const std::int32_t label = data.source->label(i);
+  return label < 0 ? "" : data.source->class_names()[static_cast<std::size_t>(label)];
+}
+
 void add_finding(const ScannedData& data, const Finding& finding, Severity severity,
                  std::string_view one, std::string_view many, std::string hint,
                  std::vector<Problem>& problems) {
@@ -122,9 +130,12 @@ void find_problems(const ScannedData& data, std::vector<Problem>& problems) {
               "file is of another format than its name says",
               "files are of another format than their names say",
               "read all the same: the content decides", problems);
-  add_finding(data, report.turned, Severity::note, "photograph is stored turned (EXIF)",
-              "photographs are stored turned (EXIF)",
-              "turned upright, boxes too; tools that ignore EXIF see them otherwise", problems);
+  add_finding(data, report.turned, Severity::note, "photograph is stored turned (EXIF, XMP)",
+              "photographs are stored turned (EXIF, XMP)",
+              "turned upright, boxes too; tools that ignore it see them otherwise", problems);
+  for (const auto& [words, finding] : report.oddities)
+    add_finding(data, finding, Severity::note, "JPEG has " + words, "JPEGs have " + words,
+                "read all the same: it changes no pixel", problems);
   if (report.duplicates_of_other_class.count > 0)
     add_finding(data, report.duplicates_of_other_class, Severity::warning,
                 "sample is in two classes with the same content",
@@ -146,14 +157,35 @@ void find_problems(const ScannedData& data, std::vector<Problem>& problems) {
 
 void find_problems(const ScannedData& train, const ScannedData& validation,
                    std::vector<Problem>& problems) {
-  const auto leaks = find_leaks(train.report, validation.report);
-  if (leaks.empty()) return;
-  problems.push_back(
-      {Severity::warning, validation.name,
-       fmt::format("{} also in the training data; the first: {} = {}",
-                   counted(std::ssize(leaks), "sample is", "samples are"),
-                   validation.place(leaks[0].first), train.source->where(leaks[0].second)),
-       "val_accuracy would be too good; take them out of one set"});
+  Leaks same;
+  Leaks other;
+  for (const auto& leak : find_leaks(train.report, validation.report))
+    (class_of(validation, leak.first) == class_of(train, leak.second) ? same : other)
+        .push_back(leak);
+  if (!other.empty()) {
+    const auto [in_validation, in_train] = other[0];
+    problems.push_back(
+        {Severity::warning, validation.name,
+         fmt::format("{} also in the training data under another class; the first: {} ({}) = {} "
+                     "({})",
+                     counted(std::ssize(other), "sample is", "samples are"),
+                     validation.place(in_validation), class_of(validation, in_validation),
+                     train.source->where(in_train), class_of(train, in_train)),
+         "one of the two labels is wrong; --json has all"});
+  }
+  if (!same.empty())
+    problems.push_back(
+        {Severity::warning, validation.name,
+         fmt::format("{} also in the training data; the first: {} = {}",
+                     counted(std::ssize(same), "sample is", "samples are"),
+                     validation.place(same[0].first), train.source->where(same[0].second)),
+         "val_accuracy would be too good; take them out of one set"});
+}
+
+std::string grey_note(const ModelOptions& model, const ScanReport& report) {
+  if (model.channels != 0 || model.input().channels != 1 || report.coloured == 0) return {};
+  return fmt::format("{} takes grey pictures, and {} in colour; --channels 3 keeps the colour",
+                     model.model, counted(report.coloured, "picture is", "pictures are"));
 }
 
 namespace {
@@ -182,7 +214,8 @@ void print_sizes(const ScannedData& data) {
 void print_text(const ScannedData& data) {
   const Index& index = data.source->index();
   const ScanReport& report = data.report;
-  fmt::print("data {}\n", data.name);
+  fmt::print("{} {}{}\n", data.heading, data.name,
+             index.part.empty() ? "" : ", part " + index.part);
   fmt::print("  kind         {}: {} in {}, {}\n", index.kind,
              counted(index.samples, "sample", "samples"), counted(index.files, "file", "files"),
              to_string(index.encoded));
@@ -200,19 +233,16 @@ void print_text(const ScannedData& data) {
   std::size_t widest = 0;
   for (const std::string& name : names)
     widest = std::min<std::size_t>(32, std::max(widest, name.size()));
-  // In a long list those without samples would bury the others; the findings count them.
-  const bool hide_empty = names.size() > kMostClassesShown / 2;
-  std::size_t shown = 0;
-  std::size_t hidden = 0;
+  std::vector<std::string> empty;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if ((hide_empty && index.per_class[i] == 0) || shown == kMostClassesShown) {
-      ++hidden;
-      continue;
-    }
-    ++shown;
-    fmt::print("    {:>5}  {:<{}}  {}\n", i, names[i], widest, index.per_class[i]);
+    if (i < kMostClassesShown)
+      fmt::print("    {:>5}  {:<{}}  {}\n", i, names[i], widest, index.per_class[i]);
+    else if (index.per_class[i] == 0)
+      empty.push_back(names[i]);
   }
-  if (hidden > 0) fmt::print("    ... and {} more (--json has all)\n", hidden);
+  if (names.size() > kMostClassesShown)
+    fmt::print("    ... and {} more{} (--json has all)\n", names.size() - kMostClassesShown,
+               empty.empty() ? "" : ", of which these are empty: " + join(empty, ", "));
   fmt::print("  read         {:.0f} images/s on {}, all of them in {:.1f} s\n",
              report.images_per_second(), counted(report.workers, "core", "cores"), report.seconds);
 }
@@ -236,8 +266,26 @@ nlohmann::ordered_json to_json(const ScannedData& data) {
     for (const std::int64_t i : group) names.push_back(data.source->where(i));
     duplicates.push_back(names);
   }
+  nlohmann::ordered_json conflicts = nlohmann::ordered_json::array();
+  for (const auto& group : report.duplicates) {
+    nlohmann::ordered_json members = nlohmann::ordered_json::array();
+    bool differ = false;
+    for (const std::int64_t i : group) {
+      differ = differ || data.source->label(i) != data.source->label(group[0]);
+      members.push_back({{"where", data.source->where(i)}, {"class", class_of(data, i)}});
+    }
+    if (differ) conflicts.push_back(members);
+  }
+  nlohmann::ordered_json oddities = nlohmann::ordered_json::array();
+  for (const auto& [words, finding] : report.oddities) {
+    nlohmann::ordered_json first = nlohmann::ordered_json::array();
+    for (const std::int64_t i : finding.samples) first.push_back(data.source->where(i));
+    oddities.push_back({{"what", words}, {"count", finding.count}, {"first", first}});
+  }
   return {{"data", data.name},
           {"kind", index.kind},
+          {"part", index.part},
+          {"parts", index.parts},
           {"samples", index.samples},
           {"good", report.samples - std::ssize(report.bad)},
           {"bad", data.bad()},
@@ -255,10 +303,27 @@ nlohmann::ordered_json to_json(const ScannedData& data) {
           {"boxes_inverted", report.inverted.count},
           {"turned", report.turned.count},
           {"wrong_extension", report.wrong_extension.count},
+          {"oddities", oddities},
+          {"coloured", report.coloured},
           {"duplicates", duplicates},
+          {"duplicates_of_other_class", conflicts},
           {"images_per_second", report.images_per_second()},
           {"cores", report.workers},
           {"seconds", report.seconds}};
+}
+
+nlohmann::ordered_json leaks_json(const ScannedData& train, const ScannedData& validation) {
+  nlohmann::ordered_json leaks = nlohmann::ordered_json::array();
+  for (const auto& [in_validation, in_train] : find_leaks(train.report, validation.report)) {
+    const std::string here = class_of(validation, in_validation);
+    const std::string there = class_of(train, in_train);
+    leaks.push_back({{"where", validation.source->where(in_validation)},
+                     {"class", here},
+                     {"train", train.source->where(in_train)},
+                     {"train_class", there},
+                     {"other_class", here != there}});
+  }
+  return leaks;
 }
 
 }  // namespace plimsoll::cli

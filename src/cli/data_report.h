@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/options.h"
 #include "cli/problem.h"
 #include "data/data.h"
 
@@ -15,6 +16,7 @@ struct ScannedData {
   std::string name;  // as the user named it
   SourcePtr source;
   ScanReport report;
+  std::string heading = "data";  // "val" for what is validated on
 
   // Where sample i is, counted from the set itself: "cats/12.jpg".
   std::string place(std::int64_t i) const;
@@ -28,7 +30,12 @@ void find_problems(const ScannedData& data, std::vector<Problem>& problems);
 void find_problems(const ScannedData& train, const ScannedData& validation,
                    std::vector<Problem>& problems);
 
+// What to know when pictures in colour meet a network that by itself takes grey ones; else empty.
+std::string grey_note(const ModelOptions& model, const ScanReport& report);
+
 void print_text(const ScannedData& data);
 nlohmann::ordered_json to_json(const ScannedData& data);
+// Samples of `validation` that are in `train` too, all of them, with both classes.
+nlohmann::ordered_json leaks_json(const ScannedData& train, const ScannedData& validation);
 
 }  // namespace plimsoll::cli

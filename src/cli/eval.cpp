@@ -32,7 +32,7 @@ struct Settings {
 SourcePtr open_data(const Settings& s, const TrainedModel& trained) {
   SourceOptions reading = s.data_options.source_options();
   reading.class_names = trained.class_names;
-  if (s.data == "fashion-mnist" && reading.part.empty()) reading.part = "test";
+  reading.preferred_parts = {"test", "val", "train"};
   SourcePtr source = open_source(s.data, reading);
   if (source->has_boxes())
     throw UsageError({.where = "DATA",
@@ -95,6 +95,9 @@ int run(const Settings& s, const CLI::App& command) {
   TrainedModel trained = find_trained(s.weights, s.model, command);
   const Budget budget = find_budget(s.memory);
   const SourcePtr source = open_data(s, trained);
+  if (!s.common.quiet)
+    for (const std::string& note : source->index().notes)
+      fmt::print(stderr, "{}: {}\n", s.data, note);
   const ScanReport report =
       scan(*source, {.workers = threads,
                      .channels = static_cast<int>(trained.model.input().channels),
@@ -143,7 +146,7 @@ Action add_eval(CLI::App& command) {
   s->data_options.add_to(command);
   command.add_option("RUN_OR_WEIGHTS", s->weights, "a run directory, or a safetensors file")
       ->required();
-  command.add_option("DATA", s->data, "as for train; fashion-mnist: its test part")->required();
+  command.add_option("DATA", s->data, "as for train; of a set in parts test, else val")->required();
   command.add_option("--picture", s->picture, "draw the confusion matrix into this SVG file");
   command.footer(
       "Examples:\n"

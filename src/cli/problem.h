@@ -1,6 +1,8 @@
 // What a check found that its reader should know.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +26,7 @@ struct Problem {
   std::string where;
   std::string what;
   std::string hint;
+  std::optional<std::int64_t> byte = {};  // of the file, where it is known
 };
 
 // What would end a run, as a problem.
@@ -31,7 +34,8 @@ inline Problem to_problem(const Complaint& complaint) {
   return {.severity = Severity::error,
           .where = complaint.where,
           .what = complaint.got + (complaint.expected.empty() ? "" : "; " + complaint.expected),
-          .hint = complaint.hint};
+          .hint = complaint.hint,
+          .byte = complaint.byte};
 }
 
 }  // namespace plimsoll::cli

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/data_report.h"
 #include "cli/progress.h"
 #include "ops/table.h"
 #include "train/run.h"
@@ -187,34 +188,51 @@ void TrainingOptions::check_patterns(const Trainer& trainer) const {
   require(trains, "--freeze", "'" + freeze + "' freezes every layer", "something left to train");
 }
 
-TrainingData TrainingOptions::open_data(const SourceOptions& how) const {
-  SourceOptions reading = how;
-  TrainingData opened{.train = open_source(data, reading)};
-  reading.class_names = opened.train->class_names();
-  if (data == "fashion-mnist" && data_options.part.empty() && val_split == 0 &&
-      (validation.empty() || validation == data)) {
-    reading.part = "test";
-    opened.validation = open_source(data, reading);
-  } else if (!validation.empty()) {
-    opened.validation = open_source(validation, reading);
-  }
-  return opened;
+SourcePtr TrainingOptions::open_validation(
+    const Source& train, const std::function<void(std::int64_t, std::int64_t)>& progress) const {
+  const bool is_named = !validation.empty();
+  std::optional<SourceOptions> reading;
+  if (is_named)
+    reading = data_options.validation_options(data, validation, train);
+  else if (val_split == 0)
+    reading = data_options.own_validation(data, train);
+  if (!reading) return nullptr;
+  reading->progress = progress;
+  return open_source(is_named ? validation : data, *reading);
 }
 
 std::optional<TrainingData> TrainingOptions::load_data(const Budget& budget) {
   if (data.empty()) return std::nullopt;
-  TrainingData loaded = open_data(data_options.source_options());
+  TrainingData loaded{.train = open_source(data, data_options.source_options())};
   require(!loaded.train->has_boxes(), "DATA", "'" + data + "' has boxes",
           "one class per picture; detection is not trained yet");
   if (val_split > 0) {
     SplitSources parts = split(loaded.train, val_split, static_cast<std::uint64_t>(seed));
     loaded.train = parts.train;
     loaded.validation = parts.validation;
+  } else {
+    loaded.validation = open_validation(*loaded.train, {});
   }
+  note_sources(loaded);
   settle_sizes(*loaded.train);
   for (SourcePtr* source : {&loaded.train, &loaded.validation})
     if (*source) scan_source(*source, budget, loaded);
   return loaded;
+}
+
+// What was chosen or passed over in reading is said in the log of a run.
+void TrainingOptions::note_sources(TrainingData& loaded) const {
+  for (const std::string& note : loaded.train->index().notes)
+    loaded.notes.push_back(data + ": " + note);
+  if (!loaded.validation) {
+    if (loaded.train->index().part == "train" &&
+        std::ranges::count(loaded.train->index().parts, "test") > 0)
+      loaded.notes.push_back(data + ": the part test is left alone; --val " + data +
+                             " validates on it");
+  } else if (val_split == 0) {
+    for (const std::string& note : loaded.validation->index().notes)
+      loaded.notes.push_back("validation: " + note);
+  }
 }
 
 // A network's own size and channels suit photographs; sets of small images bring theirs.
@@ -251,6 +269,9 @@ void TrainingOptions::scan_source(SourcePtr& source, const Budget& budget,
   if (bad_files == "stop") check_fits(report, budget);
   for (const BadSample& sample : report.bad) bad.push_back(sample.complaint);
   loaded.largest = largest_of(loaded.largest, report.largest);
+  if (&source == &loaded.train)
+    if (std::string note = grey_note(model, report); !note.empty())
+      loaded.notes.push_back(data + ": " + std::move(note));
   if (bad.empty()) return;
   if (bad_files == "stop") {
     std::string all;

@@ -1,6 +1,8 @@
 // What `plan` and `train` have in common: the same words make the same trainer and the same plan.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -18,6 +20,7 @@ struct TrainingData {
   SourcePtr validation;  // null: none
   LargestImage largest;
   std::vector<Complaint> skipped;
+  std::vector<std::string> notes;  // what was chosen or passed over, for the log
 };
 
 struct TrainingOptions {
@@ -45,8 +48,10 @@ struct TrainingOptions {
   void add_to(CLI::App& command);
   // Checks everything that needs no data.
   void check(const CLI::App& command);
-  // Lists DATA and, if named or its own, what is validated on; nothing is read or split yet.
-  TrainingData open_data(const SourceOptions& how) const;
+  // Lists what is validated on: as named, or DATA's own part for it; null: nothing. Nothing is read
+  // yet.
+  SourcePtr open_validation(const Source& train,
+                            const std::function<void(std::int64_t, std::int64_t)>& progress) const;
   // Takes sizes and classes from the data where none were named. UsageError where they contradict.
   void settle_sizes(const Source& source);
   // Lists DATA, reads every picture once, and takes sizes and classes from it where none were
@@ -68,6 +73,7 @@ struct TrainingOptions {
   VariantMaker maker(const TrainingData* data, int threads) const;
 
  private:
+  void note_sources(TrainingData& loaded) const;
   void scan_source(SourcePtr& source, const Budget& budget, TrainingData& loaded) const;
 };
 

@@ -101,11 +101,17 @@ Header read_header(const EncodedImage& image) {
                  "expected at most " + std::to_string(most));
     header.palette_at = after;
     header.palette_entries = used == 0 ? most : used;
-    // Some writers store fewer colours than they declare.
-    if (header.pixels_at > after)
+    // Where no number is declared, the palette is what stands before the pixels.
+    if (used == 0 && header.pixels_at > after)
       header.palette_entries =
           std::min(header.palette_entries, (header.pixels_at - after) / header.palette_entry);
+    after += header.palette_entries * header.palette_entry;
   }
+  if (header.pixels_at < after)
+    fail_image(image, 10, "pixels that begin at byte " + std::to_string(header.pixels_at),
+               "expected byte " + std::to_string(after) +
+                   " or later: before it stand the headers and the palette",
+               "save it again");
   return header;
 }
 

@@ -10,14 +10,14 @@
 #include "base/text.h"
 #include "data/file_source.h"
 #include "data/folder.h"
+#include "data/picture_names.h"
 
 namespace plimsoll {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 7> kKerasEndings = {"png", "jpg", "jpeg", "bmp",
-                                                           "ppm", "tif", "tiff"};
+constexpr std::array<std::string_view, 4> kKerasEndings = {"png", "jpg", "jpeg", "bmp"};
 constexpr std::array<std::string_view, 2> kOtherEndings = {"webp", "gif"};
 
 bool ends_with_any(std::string_view name, std::span<const std::string_view> endings) {
@@ -74,12 +74,38 @@ class Lister {
         const std::string path = level.folder + "/" + file;
         if (ends_with_any(file, endings_))
           source_->add(path, size_of(root_ / path), label);
+        else if (const std::string_view kind = unread_kind(file); !kind.empty())
+          ++unread_[std::string(kind)];
         else
           ++passed_over_[to_lower(fs::path(file).extension().string())];
       }
   }
 
+  // What lies beside the folders, and might have been meant.
+  void look_beside() {
+    std::int64_t pictures = 0;
+    std::vector<std::string> lists;
+    for (const FolderEntry& entry : list_folder(root_)) {
+      if (entry.is_folder) continue;
+      pictures += is_picture_name(entry.name);
+      if (to_lower(entry.name).ends_with(".csv")) lists.push_back(entry.name);
+    }
+    if (pictures > 0)
+      source_->add_note("passed over beside the folders: " + std::to_string(pictures) +
+                        (pictures == 1 ? " picture" : " pictures"));
+    if (!lists.empty()) source_->add_note("folders are classes; not read: " + join(lists, ", "));
+  }
+
   SourcePtr finish(std::vector<std::string> class_names) {
+    std::int64_t unread = 0;
+    std::vector<std::string> kinds;
+    for (const auto& [kind, count] : unread_) {
+      unread += count;
+      kinds.push_back(std::to_string(count) + " " + kind);
+    }
+    if (unread > 0)
+      source_->add_note(std::to_string(unread) + (unread == 1 ? " file" : " files") +
+                        " of a kind that is not read: " + join(kinds, ", "));
     std::vector<std::string> others;
     for (const auto& [ending, count] : passed_over_)
       if (ends_with_any(ending, kOtherEndings))
@@ -98,6 +124,7 @@ class Lister {
   std::span<const std::string_view> endings_;
   std::shared_ptr<FileSource> source_;
   std::map<std::string, std::int64_t> passed_over_;
+  std::map<std::string, std::int64_t> unread_;
 };
 
 SourcePtr list_with(const fs::path& folder, const std::vector<std::string>& present,
@@ -107,6 +134,7 @@ SourcePtr list_with(const fs::path& folder, const std::vector<std::string>& pres
   for (std::size_t label = 0; label < names.size(); ++label)
     if (std::ranges::binary_search(present, names[label]))
       lister.add_class(names[label], static_cast<std::int32_t>(label));
+  lister.look_beside();
   return lister.finish(names);
 }
 

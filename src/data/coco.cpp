@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <map>
 #include <span>
@@ -12,6 +13,7 @@
 #include "base/text.h"
 #include "data/file_source.h"
 #include "data/folder.h"
+#include "data/picture_names.h"
 
 namespace plimsoll {
 namespace {
@@ -55,11 +57,11 @@ fs::path choose_images(const fs::path& json, const CocoFile& file, const fs::pat
   // "instances_train2017.json" is about train2017.
   std::string set = json.stem();
   set = set.substr(set.rfind('_') + 1);
-  for (const fs::path& place : {above / set, above / "images" / set, above / "images", beside,
-                                beside / "images", beside / set, above}) {
-    std::error_code error;
-    if (fs::exists(place / file.images[0].file_name, error)) return place.lexically_normal();
-  }
+  const std::array<fs::path, 7> places = {above / set, above / "images" / set, above / "images",
+                                          beside,      beside / "images",      beside / set,
+                                          above};
+  if (const auto folder = find_folder_of(file.images[0].file_name, places))
+    return folder->lexically_normal();
   throw DataError({.where = json.string(),
                    .got = "its first picture '" + file.images[0].file_name + "' is not in " +
                           (above / set).lexically_normal().string() + ", " +

@@ -107,7 +107,8 @@ class CocoEvents final : public nlohmann::json_sax<nlohmann::json> {
       text = text.substr(at);
     throw DataError({.where = path_.string() + ": byte " + std::to_string(position),
                      .got = text.substr(0, 200),
-                     .expected = "expected COCO annotations as JSON"});
+                     .expected = "expected COCO annotations as JSON",
+                     .byte = static_cast<std::int64_t>(position)});
   }
 
   bool seen_list() const { return seen_list_; }

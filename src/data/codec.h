@@ -45,6 +45,9 @@ enum class Endian { big, little };
 std::uint32_t read_number(const EncodedImage& image, std::size_t offset, std::size_t size,
                           Endian endian);
 
+// Whether the bytes begin with that text.
+bool begins(std::span<const std::byte> bytes, std::string_view text);
+
 // Refuses images without pixels, and sides beyond 2^24, so that no product of sizes overflows.
 void check_sides(const EncodedImage& image, const ImageInfo& info);
 

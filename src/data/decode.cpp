@@ -34,14 +34,19 @@ Codec codec_of(ImageFormat format) {
   bug("an image format without a codec");
 }
 
-bool begins(std::span<const std::byte> bytes, std::size_t offset, std::string_view text) {
-  return bytes.size() >= offset + text.size() &&
-         std::equal(text.begin(), text.end(), bytes.begin() + static_cast<std::ptrdiff_t>(offset),
-                    [](char a, std::byte b) { return static_cast<std::byte>(a) == b; });
+std::span<const std::byte> from(std::span<const std::byte> bytes, std::size_t offset) {
+  return bytes.subspan(std::min(offset, bytes.size()));
 }
 
-// The first bytes as text that can be printed, for those who gave something else.
-std::string first_bytes(std::span<const std::byte> bytes) {
+// What somebody gave who gave none of the formats that are read.
+std::string describe_unknown(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return "an empty file";
+  if (begins(bytes, "II*") || begins(bytes, {"MM\0*", 4})) return "a TIFF";
+  if (bytes.size() > 2 && begins(bytes, "P") && begins(from(bytes, 2), "\n") &&
+      bytes[1] >= std::byte{'1'} && bytes[1] <= std::byte{'6'})
+    return "a PPM, PGM or PBM";
+  if (begins(from(bytes, 4), "ftyp"))
+    return begins(from(bytes, 8), "avif") ? "an AVIF" : "a HEIC picture, or a film";
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
   for (const std::byte byte : bytes.first(std::min<std::size_t>(bytes.size(), 4))) {
@@ -49,7 +54,7 @@ std::string first_bytes(std::span<const std::byte> bytes) {
     text += kDigits[std::to_integer<std::size_t>(byte) >> 4];
     text += kDigits[std::to_integer<std::size_t>(byte) & 15];
   }
-  return text;
+  return "no image that is known (it begins with " + text + ")";
 }
 
 std::string size_text(std::int64_t width, std::int64_t height) {
@@ -128,11 +133,11 @@ std::string_view to_string(ImageFormat format) {
 }
 
 std::optional<ImageFormat> sniff_format(std::span<const std::byte> bytes) {
-  if (begins(bytes, 0, "\xFF\xD8\xFF")) return ImageFormat::jpeg;
-  if (begins(bytes, 0, "\x89PNG\r\n\x1A\n")) return ImageFormat::png;
-  if (begins(bytes, 0, "RIFF") && begins(bytes, 8, "WEBP")) return ImageFormat::webp;
-  if (begins(bytes, 0, "BM")) return ImageFormat::bmp;
-  if (begins(bytes, 0, "GIF87a") || begins(bytes, 0, "GIF89a")) return ImageFormat::gif;
+  if (begins(bytes, "\xFF\xD8\xFF")) return ImageFormat::jpeg;
+  if (begins(bytes, "\x89PNG\r\n\x1A\n")) return ImageFormat::png;
+  if (begins(bytes, "RIFF") && begins(from(bytes, 8), "WEBP")) return ImageFormat::webp;
+  if (begins(bytes, "BM")) return ImageFormat::bmp;
+  if (begins(bytes, "GIF87a") || begins(bytes, "GIF89a")) return ImageFormat::gif;
   return std::nullopt;
 }
 
@@ -140,9 +145,7 @@ ImageInfo probe_image(std::span<const std::byte> bytes, std::string_view where) 
   const std::optional<ImageFormat> format = sniff_format(bytes);
   if (!format)
     throw DataError({.where = std::string(where),
-                     .got = bytes.empty() ? "an empty file"
-                                          : "no image that is known (it begins with " +
-                                                first_bytes(bytes) + ")",
+                     .got = describe_unknown(bytes),
                      .expected = "expected JPEG, PNG, WebP, BMP or GIF"});
   const EncodedImage image{bytes, where, *format};
   ImageInfo info = codec_of(*format).probe(image);
@@ -174,6 +177,7 @@ struct Decoder::State {
   Room own;
   Room* room = nullptr;  // null: own
   JpegLibrary jpeg;
+  std::string_view oddity;
 };
 
 Decoder::Decoder() : state_(std::make_unique<State>()) {}
@@ -181,6 +185,8 @@ Decoder::Decoder(Room& room) : state_(std::make_unique<State>()) { state_->room 
 Decoder::Decoder(Decoder&&) noexcept = default;
 Decoder& Decoder::operator=(Decoder&&) noexcept = default;
 Decoder::~Decoder() = default;
+
+std::string_view Decoder::oddity() const { return state_->oddity; }
 
 Coverage Decoder::decode(std::span<const std::byte> bytes, std::string_view where,
                          const DecodeRequest& request, Picture& picture) {
@@ -225,11 +231,13 @@ StoredPart Decoder::decode(std::span<const std::byte> bytes, std::string_view wh
   }
   if (need > room.left()) fail_for_room(image, info, need, room.left());
   const std::size_t before = room.used();
+  state_->oddity = {};
   try {
     const StoredPart part =
         codec_of(info.format)
             .decode(image, info, stored_request(info, request), {room, state_->jpeg}, sink);
     room.rewind(before);
+    if (info.format == ImageFormat::jpeg) state_->oddity = state_->jpeg.oddity();
     return part;
   } catch (const std::bad_alloc&) {
     room.rewind(before);
@@ -256,7 +264,14 @@ void fail_image(const EncodedImage& image, std::optional<std::size_t> byte, std:
   throw DataError({.where = std::move(where),
                    .got = std::move(got),
                    .expected = std::move(expected),
-                   .hint = std::move(hint)});
+                   .hint = std::move(hint),
+                   .byte = byte ? std::optional(static_cast<std::int64_t>(*byte)) : std::nullopt});
+}
+
+bool begins(std::span<const std::byte> bytes, std::string_view text) {
+  return bytes.size() >= text.size() &&
+         std::equal(text.begin(), text.end(), bytes.begin(),
+                    [](char a, std::byte b) { return std::byte(a) == b; });
 }
 
 void check_sides(const EncodedImage& image, const ImageInfo& info) {

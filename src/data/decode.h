@@ -101,6 +101,10 @@ class Decoder {
   Coverage decode(std::span<const std::byte> bytes, std::string_view where,
                   const DecodeRequest& request, Picture& picture);
 
+  // What the last image has that is not as it should be and changes no pixel, of a fixed list of
+  // words; empty where there is nothing.
+  std::string_view oddity() const;
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -1,8 +1,10 @@
 #include "data/folder.h"
 
 #include <algorithm>
+#include <span>
 #include <system_error>
 
+#include "base/error.h"
 #include "base/files.h"
 
 namespace plimsoll {
@@ -22,6 +24,17 @@ std::vector<FolderEntry> list_folder(const fs::path& folder) {
   if (error) throw_file_error(folder, "cannot list the folder", error.value());
   std::ranges::sort(found, {}, &FolderEntry::name);
   return found;
+}
+
+std::string read_beginning(const fs::path& path, Bytes most) {
+  try {
+    const InputFile file = open_input(path);
+    std::string text(static_cast<std::size_t>(std::min(file.size, most).count), '\0');
+    file.read_at(0, std::as_writable_bytes(std::span(text)));
+    return text;
+  } catch (const DataError&) {
+    return {};
+  }
 }
 
 std::vector<FolderEntry> list_folder_if_any(const fs::path& folder) {

@@ -55,7 +55,8 @@ class ByteStream {
     throw DataError({.where = path_.string() + ": byte " + std::to_string(byte) +
                               (is_plain_ ? "" : " of the uncompressed data"),
                      .got = std::move(got),
-                     .expected = std::move(expected)});
+                     .expected = std::move(expected),
+                     .byte = byte});
   }
 
  private:

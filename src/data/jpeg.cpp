@@ -13,6 +13,7 @@ namespace {
 // Markers, by the names of the standard.
 constexpr unsigned kSoi = 0xD8, kEoi = 0xD9, kSos = 0xDA, kApp1 = 0xE1, kTem = 0x01;
 constexpr std::string_view kExif("Exif\0\0", 6);
+constexpr std::string_view kXmp("http://ns.adobe.com/xap/1.0/\0", 29);
 
 bool is_frame(unsigned marker) {
   return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
@@ -150,6 +151,8 @@ bool read_rows(JpegLibrary& library, JDIMENSION top, const StoredPart& part, std
 ImageInfo probe_jpeg(const EncodedImage& image) {
   ImageInfo info{.format = ImageFormat::jpeg};
   Frame frame;
+  std::optional<int> exif;
+  std::optional<int> xmp;
   std::size_t at = 2;
   for (;;) {
     while (read_number(image, at, 1, Endian::big) != 0xFF) ++at;
@@ -161,12 +164,14 @@ ImageInfo probe_jpeg(const EncodedImage& image) {
     if (length < 2) fail_image(image, at, "a marker of impossible length");
     if (is_frame(marker)) frame = read_frame(image, at, marker, info);
     if (marker == kSos) break;
-    if (marker == kApp1 && length >= 2 + kExif.size() && at + length <= image.bytes.size() &&
-        std::memcmp(image.bytes.data() + at + 2, kExif.data(), kExif.size()) == 0)
-      info.orientation =
-          exif_orientation(image.bytes.subspan(at + 2 + kExif.size(), length - 2 - kExif.size()));
+    if (marker == kApp1 && at + length <= image.bytes.size()) {
+      const std::span<const std::byte> block = image.bytes.subspan(at + 2, length - 2);
+      if (begins(block, kExif)) exif = exif_orientation(block.subspan(kExif.size()));
+      if (begins(block, kXmp)) xmp = xmp_orientation(block.subspan(kXmp.size()));
+    }
     at += length;
   }
+  info.orientation = exif.value_or(xmp.value_or(1));
   if (frame.marker == 0) fail_image(image, at, "image data before the JPEG tells its size");
   const bool several_scans =
       read_number(image, at + 2, 1, Endian::big) < static_cast<unsigned>(info.channels);

@@ -23,11 +23,17 @@ void ignore(j_decompress_ptr /*state*/) {}
 void keep_pool(j_common_ptr /*state*/, int /*pool*/) {}
 void realize_nothing(j_common_ptr /*state*/) {}
 
-// Those that say nothing of any pixel. Some phones write "Se = 0" into the scans of ordinary
-// JPEGs, which every decoder passes over.
-bool is_harmless(int code) {
-  return code == JWRN_EXTRANEOUS_DATA || code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM ||
-         code == JWRN_NOT_SEQUENTIAL || code == JWRN_BOGUS_ICC;
+// The warnings that change no pixel, in libjpeg's words without its numbers; null for others. Some
+// phones write "Se = 0" into the scans of ordinary JPEGs, which every decoder passes over.
+const char* harmless_words(int code) {
+  switch (code) {
+    case JWRN_EXTRANEOUS_DATA: return "extraneous bytes before a marker";
+    case JWRN_JFIF_MAJOR: return "unknown JFIF revision number";
+    case JWRN_ADOBE_XFORM: return "unknown Adobe color transform code";
+    case JWRN_NOT_SEQUENTIAL: return "invalid SOS parameters for sequential JPEG";
+    case JWRN_BOGUS_ICC: return "corrupt ICC profile";
+    default: return nullptr;
+  }
 }
 
 }  // namespace
@@ -86,6 +92,7 @@ void JpegLibrary::begin(std::span<const std::byte> bytes, std::size_t piece, Roo
   ended_early_ = false;
   refused_ = 0;
   message_[0] = '\0';
+  oddity_ = {};
   room_ = &room;
 }
 
@@ -96,7 +103,11 @@ void JpegLibrary::give_up(j_common_ptr state) {
 }
 
 void JpegLibrary::on_message(j_common_ptr state, int level) {
-  if (level < 0 && !is_harmless(state->err->msg_code)) give_up(state);
+  if (level >= 0) return;
+  const char* words = harmless_words(state->err->msg_code);
+  if (words == nullptr) give_up(state);
+  JpegLibrary& self = of(state);
+  if (self.oddity_.empty()) self.oddity_ = words;
 }
 
 void JpegLibrary::on_progress(j_common_ptr state) {

@@ -9,6 +9,7 @@
 
 #include <csetjmp>
 #include <span>
+#include <string_view>
 
 #include "data/room.h"
 
@@ -32,6 +33,9 @@ class JpegLibrary {
   std::jmp_buf& back() { return back_; }
 
   const char* message() const { return message_; }
+  // The first thing about the image that is not as it should be and changes no pixel; empty if
+  // there was none. Of a fixed list.
+  std::string_view oddity() const { return oddity_; }
   bool ended_early() const { return ended_early_; }
   // What it asked for when the room had too little; 0 if that was not it.
   std::size_t refused() const { return refused_; }
@@ -63,6 +67,7 @@ class JpegLibrary {
   jpeg_memory_mgr original_memory_{};
   std::jmp_buf back_{};
   char message_[JMSG_LENGTH_MAX] = {};
+  std::string_view oddity_;
   const JOCTET* rest_ = nullptr;
   std::size_t rest_size_ = 0;
   std::size_t piece_ = 0;

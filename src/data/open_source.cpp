@@ -9,11 +9,13 @@
 #include "base/text.h"
 #include "data/class_folders.h"
 #include "data/coco.h"
-#include "data/csv.h"
 #include "data/fashion_mnist.h"
 #include "data/folder.h"
+#include "data/folder_layout.h"
 #include "data/idx_pair.h"
 #include "data/memory_source.h"
+#include "data/parts.h"
+#include "data/picture_list.h"
 #include "data/record_source.h"
 #include "data/tfrecord.h"
 #include "data/voc.h"
@@ -27,7 +29,12 @@ constexpr const char* kExpected =
     "expected a folder with a sub-folder per class, TFRecord files, a CSV of path,label, IDX "
     "files, a Pascal VOC or COCO folder, or the word fashion-mnist";
 
-bool is_test_part(const std::string& part) { return part == "test" || part == "val"; }
+// Of sets in two parts, whether the one is wanted that is not for training.
+bool wants_test(const SourceOptions& options) {
+  const std::string part =
+      options.part.empty() ? options.preferred_parts.front() : part_of(options.part);
+  return part == "val" || part == "test";
+}
 
 std::string lower_extension(const fs::path& path) { return to_lower(path.extension().string()); }
 
@@ -70,33 +77,65 @@ std::vector<fs::path> shards_in(const fs::path& folder) {
   return shards;
 }
 
+SourcePtr open_folder(const fs::path& folder, const SourceOptions& options);
+
+SourcePtr open_voc_folder(const fs::path& folder, const SourceOptions& options) {
+  const PartChoice choice{.part = part_of(options.part), .parts = voc_parts(folder), .chosen = {}};
+  if (!options.part.empty() && !has_voc_list(folder, options.part))
+    throw no_such_part(options, folder.string(), choice.parts);
+  return name_part(open_voc({.root = folder}, options), choice);
+}
+
+// A folder that is none of the published kinds.
+SourcePtr open_by_looks(const fs::path& folder, const SourceOptions& options) {
+  const FolderLayout layout = find_layout(folder, options);
+  SourceOptions inside = options;
+  if (!layout.choice.part.empty()) inside.part.clear();
+  switch (layout.kind) {
+    case FolderLayout::Kind::parts:
+      return name_part(open_folder(layout.choice.chosen[0], inside), layout.choice);
+    case FolderLayout::Kind::xml: return name_part(open_voc(layout.xml, inside), layout.choice);
+    case FolderLayout::Kind::list:
+      return name_part(open_picture_list(layout.list, inside), layout.choice);
+    case FolderLayout::Kind::classes:
+      if (std::ranges::any_of(list_folder(folder), &FolderEntry::is_folder))
+        return open_class_folders(folder, options);
+      break;
+    case FolderLayout::Kind::flat: break;
+  }
+  throw DataError({.where = folder.string(),
+                   .got = describe_folder(folder),
+                   .expected = kExpected,
+                   .hint = "images go into a folder named like their class: " +
+                           (folder / "cat" / "1.jpg").string()});
+}
+
 SourcePtr open_folder(const fs::path& folder, const SourceOptions& options) {
-  if (is_voc_folder(folder)) return open_voc(folder, options);
-  if (is_coco_folder(folder)) return open_coco(folder, options);
-  if (has_idx_pair(folder, is_test_part(options.part)))
-    return open_idx_folder(folder, is_test_part(options.part));
-  if (const std::vector<fs::path> shards = shards_in(folder); !shards.empty())
-    return open_records(shards, options);
-  if (std::ranges::none_of(list_folder(folder), &FolderEntry::is_folder))
-    throw DataError({.where = folder.string(),
-                     .got = describe_folder(folder),
-                     .expected = kExpected,
-                     .hint = "images go into a folder named like their class: " +
-                             (folder / "cat" / "1.jpg").string()});
-  return open_class_folders(folder, options);
+  if (options.reading != Reading::classes) {
+    if (is_voc_folder(folder)) return open_voc_folder(folder, options);
+    if (is_coco_folder(folder)) return open_coco(folder, options);
+  }
+  const bool test = wants_test(options);
+  if (has_idx_pair(folder, test)) return open_idx_folder(folder, test);
+  if (options.part.empty() && has_idx_pair(folder, !test)) return open_idx_folder(folder, !test);
+  if (const std::vector<fs::path> shards = shards_in(folder); !shards.empty()) {
+    const PartChoice choice = choose_part(shards, options, folder.string());
+    return name_part(open_records(choice.chosen, options), choice);
+  }
+  return open_by_looks(folder, options);
 }
 
 SourcePtr open_file(const fs::path& path, const SourceOptions& options) {
   const std::string name = path.filename();
   const std::string extension = lower_extension(path);
-  if (extension == ".csv" || extension == ".tsv") return open_csv(path, options);
+  if (extension == ".csv" || extension == ".tsv") return open_picture_list(path, options);
   if (extension == ".json") return open_coco(path, options);
   if (extension == ".txt") {  // .../ImageSets/Main/train.txt
     const fs::path root = fs::absolute(path).parent_path().parent_path().parent_path();
     if (is_voc_folder(root)) {
       SourceOptions part = options;
       part.part = path.stem();
-      return open_voc(root, part);
+      return open_voc({.root = root}, part);
     }
   }
   if (is_idx_images(path)) return open_idx_pair(path);
@@ -112,7 +151,9 @@ SourcePtr open_file(const fs::path& path, const SourceOptions& options) {
 
 SourcePtr open_source(const std::string& data, const SourceOptions& options) {
   if (data == "fashion-mnist") {
-    const Split part = is_test_part(options.part) ? Split::test : Split::train;
+    if (!options.part.empty() && part_of(options.part).empty())
+      throw no_such_part(options, data, {"train", "test"});
+    const Split part = wants_test(options) ? Split::test : Split::train;
     return make_memory_source(load_fashion_mnist(part), "fashion-mnist", "Fashion-MNIST");
   }
   const fs::path path(data);

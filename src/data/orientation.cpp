@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 namespace plimsoll {
@@ -57,28 +58,45 @@ Turn turn_of(int orientation) {
   }
 }
 
-int exif_orientation(std::span<const std::byte> tiff) {
+std::optional<int> exif_orientation(std::span<const std::byte> tiff) {
   constexpr std::size_t kEntry = 12;
   constexpr std::uint32_t kOrientation = 0x0112;
   constexpr std::uint32_t kShort = 3;
   TiffReader reader(tiff);
-  if (!reader.has(0, 8)) return 1;
+  if (!reader.has(0, 8)) return std::nullopt;
   const std::uint32_t mark = reader.number(0, 2);
-  if (mark != 0x4949 && mark != 0x4D4D) return 1;
+  if (mark != 0x4949 && mark != 0x4D4D) return std::nullopt;
   reader.set_little(mark == 0x4949);
-  if (reader.number(2, 2) != 42) return 1;
+  if (reader.number(2, 2) != 42) return std::nullopt;
   const std::size_t directory = reader.number(4, 4);
-  if (!reader.has(directory, 2)) return 1;
+  if (!reader.has(directory, 2)) return std::nullopt;
   const std::uint32_t entries = reader.number(directory, 2);
   for (std::uint32_t i = 0; i < entries; ++i) {
     const std::size_t entry = directory + 2 + i * kEntry;
-    if (!reader.has(entry, kEntry)) return 1;
+    if (!reader.has(entry, kEntry)) return std::nullopt;
     if (reader.number(entry, 2) != kOrientation) continue;
     if (reader.number(entry + 2, 2) != kShort || reader.number(entry + 4, 4) != 1) return 1;
     const std::uint32_t value = reader.number(entry + 8, 2);
     return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
   }
-  return 1;
+  return std::nullopt;
+}
+
+std::optional<int> xmp_orientation(std::span<const std::byte> packet) {
+  constexpr std::string_view kName = "tiff:Orientation";
+  const std::string_view text(reinterpret_cast<const char*>(packet.data()), packet.size());
+  for (std::size_t at = text.find(kName); at != std::string_view::npos; at = text.find(kName, at)) {
+    at += kName.size();
+    std::string_view value = text.substr(at);
+    if (value.starts_with("=\""))
+      value.remove_prefix(2);
+    else if (value.starts_with('>'))
+      value.remove_prefix(1);
+    else
+      continue;
+    if (!value.empty() && value[0] >= '1' && value[0] <= '8') return value[0] - '0';
+  }
+  return std::nullopt;
 }
 
 Rect upright(const Rect& rect, int orientation, Size stored) {

@@ -1,17 +1,24 @@
-// EXIF orientation: how the stored rows of an image are to be turned, for pixels and boxes alike.
+// Orientation, as EXIF and XMP have it: how the stored rows of an image are to be turned, for
+// pixels and boxes alike.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "data/picture.h"
 
 namespace plimsoll {
 
-// The orientation (1..8) that an EXIF block, which begins with its TIFF header, asks for. 1 where
-// it says nothing or cannot be read: a broken EXIF block does not make a picture unreadable.
-int exif_orientation(std::span<const std::byte> tiff);
+// The orientation (1..8) that an EXIF block, which begins with its TIFF header, asks for: 1 where
+// it asks for an impossible one, nothing where it says nothing or cannot be read. A broken EXIF
+// block does not make a picture unreadable.
+std::optional<int> exif_orientation(std::span<const std::byte> tiff);
+
+// The same of an XMP packet: tiff:Orientation as attribute or element, found as Pillow finds it. It
+// counts where EXIF says nothing.
+std::optional<int> xmp_orientation(std::span<const std::byte> packet);
 
 // How a stored image becomes the upright one: a transposition, then mirrors.
 struct Turn {

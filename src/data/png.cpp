@@ -155,7 +155,10 @@ ImageInfo probe_png(const EncodedImage& image) {
   const auto big = [&](std::size_t at, std::size_t size) {
     return read_number(image, at, size, Endian::big);
   };
-  constexpr std::uint32_t kIhdr = 0x49484452, kExif = 0x65584966, kIend = 0x49454E44;
+  constexpr std::uint32_t kIhdr = 0x49484452, kExif = 0x65584966, kText = 0x69545874,
+                          kIend = 0x49454E44;
+  // The keyword, and a zero for "not compressed".
+  constexpr std::string_view kXmp("XML:com.adobe.xmp\0\0", 19);
   if (big(kSignature + 4, 4) != kIhdr)
     fail_image(image, kSignature, "a PNG that does not begin with its header");
   ImageInfo info{.format = ImageFormat::png};
@@ -169,18 +172,24 @@ ImageInfo probe_png(const EncodedImage& image) {
   info.is_progressive = big(header + 12, 1) != 0;
   check_sides(image, info);
   if (info.is_progressive) info.whole_image_bytes = {info.stored_width * info.stored_height * 3};
-  // EXIF may stand before or after the image data.
+  // EXIF and XMP may stand before or after the image data.
+  std::optional<int> exif;
+  std::optional<int> xmp;
   std::size_t at = kSignature;
   while (at + kChunkHead <= image.bytes.size()) {
     const std::size_t length = big(at, 4);
     const std::uint32_t name = big(at + 4, 4);
     at += kChunkHead;
     if (length > image.bytes.size() - at || name == kIend) break;
-    if (name == kExif) info.orientation = exif_orientation(image.bytes.subspan(at, length));
+    const std::span<const std::byte> content = image.bytes.subspan(at, length);
+    if (name == kExif) exif = exif_orientation(content);
+    // Compressed packets are passed over.
+    if (name == kText && begins(content, kXmp)) xmp = xmp_orientation(content);
     at += length;
     if (image.bytes.size() - at < 4) break;
     at += 4;
   }
+  info.orientation = exif.value_or(xmp.value_or(1));
   return info;
 }
 

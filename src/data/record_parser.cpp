@@ -43,7 +43,7 @@ void RecordParser::choose_keys() {
 
 RecordSample RecordParser::parse(std::span<const std::byte> record, const std::string& where) {
   example_.parse(record);
-  if (is_sequence())
+  if (example_.is_sequence())
     throw DataError({.where = where,
                      .got = "a SequenceExample, a record of a series of frames",
                      .expected = "expected an Example with one image",

@@ -35,9 +35,6 @@ class RecordParser {
   // has lists of boxes that do not fit together.
   RecordSample parse(std::span<const std::byte> record, const std::string& where);
 
-  // Whether the record was a SequenceExample: the others of its file will be too.
-  bool is_sequence() const { return example_.is_sequence(); }
-
   // Gives every label its final number and returns the names in that order. To be called once,
   // after at least one sample.
   std::vector<std::string> settle(Annotations& annotations);

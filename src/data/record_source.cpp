@@ -81,7 +81,15 @@ class RecordLister {
       : options_(options),
         source_(std::make_shared<RecordSource>()),
         parser_(options.keys, std::move(map), options.class_names) {
-    for (const fs::path& path : shards) add_shard(path);
+    for (const fs::path& path : shards) {
+      try {
+        add_shard(path);
+      } catch (const DataError& error) {
+        // What is wrong with the cache, a full disk say, is not the shard's fault.
+        if (!error.complaint().where.starts_with(path.string())) throw;
+        add_defect(error.complaint());
+      }
+    }
     for (const Shard& shard : source_->shards_) total_ += shard.size.count;
   }
 
@@ -140,8 +148,8 @@ class RecordLister {
           Complaint complaint = error.complaint();
           if (!complaint.where.starts_with(where))
             complaint.where = where + (complaint.where.empty() ? "" : ": " + complaint.where);
+          if (!complaint.byte) complaint.byte = record->offset;
           add_defect(std::move(complaint));
-          if (record->is_whole && parser_.is_sequence()) break;  // once is enough
         }
         if (options_.progress) options_.progress(done_ + reader.position(), total_);
       }

@@ -12,8 +12,8 @@ namespace plimsoll {
 // Lists the records of all shards, in the order given: one pass that checks every checksum and
 // parses every Example, with the memory of one record beside the index of 28 bytes per record (and
 // its boxes). Compressed shards are unpacked into options.cache first; without one, UsageError.
-// Records that are damaged or lack the image or the label become defects, as does the rest of a
-// file whose framing is lost; what is no Example at all too, with what to do. Classes:
+// Records that are damaged, no Examples, or lack the image or the label become defects one by one,
+// as do the rest of a file whose framing is lost and a file that cannot be unpacked. Classes:
 // options.class_names, or a label map (options.label_map, else the one beside the shards), or the
 // names that the records carry, or the numbers. DataError if no sample is left.
 SourcePtr open_records(const std::vector<std::filesystem::path>& shards,

@@ -59,8 +59,10 @@ struct ScanReport {
       formats;                                // "JPEG": 180; "uncompressed" where there is no file
   std::map<std::string, std::int64_t> sizes;  // "up to 0.25 MP": 12; keys sort by size
   Finding wrong_extension;                    // the content is another format than the name says
-  Finding turned;                             // EXIF says that the rows are not upright
+  Finding turned;                             // EXIF or XMP: the rows are not upright
   Finding grey, alpha, cmyk;
+  std::int64_t coloured = 0;                           // pictures of more than one channel
+  std::map<std::string, Finding> oddities;             // by Decoder::oddity(): read all the same
   Size smallest, mean;                                 // sides, each for itself
   LargestImage largest;                                // for a Pipeline
   std::vector<std::pair<std::int64_t, Size>> biggest;  // the five with the most pixels

@@ -104,6 +104,8 @@ void Scanner::merge_into(ScanReport& whole) {
   for (const auto& [format, count] : report_.formats) whole.formats[format] += count;
   for (const auto& [size, count] : report_.sizes) whole.sizes[size] += count;
   for (Finding ScanReport::*finding : kFindings) (whole.*finding).merge(report_.*finding);
+  for (const auto& [words, finding] : report_.oddities) whole.oddities[words].merge(finding);
+  whole.coloured += report_.coloured;
   std::ranges::move(report_.biggest, std::back_inserter(whole.biggest));
   const auto widen = [](Size& a, Size b) {
     a = {std::max(a.height, b.height), std::max(a.width, b.width)};
@@ -123,6 +125,7 @@ void Scanner::merge_into(ScanReport& whole) {
 
 Size Scanner::look_at_raw(const Encoded::Pixels& raw) {
   ++report_.formats["uncompressed"];
+  report_.coloured += raw.channels > 1;
   const Size size{.height = raw.height, .width = raw.width};
   note_size(-1, size);
   return size;
@@ -150,6 +153,9 @@ Size Scanner::look_at_file(const Encoded& encoded, std::int64_t i) {
   if (info.channels == 1) report_.grey.add(i);
   if (info.channels == 4) report_.cmyk.add(i);
   if (info.has_alpha) report_.alpha.add(i);
+  report_.coloured += info.channels > 1;
+  if (options_.pixels && !decoder_.oddity().empty())
+    report_.oddities[std::string(decoder_.oddity())].add(i);
   report_.largest.decode = std::max(report_.largest.decode, decode_bytes(info, request));
   note_size(i, info.size());
   const Size stored{.height = info.stored_height, .width = info.stored_width};
@@ -238,6 +244,7 @@ void Scanner::trim() {
   if (++since_trim_ < 1024) return;
   since_trim_ = 0;
   for (Finding ScanReport::*finding : kFindings) (report_.*finding).settle();
+  for (auto& [words, finding] : report_.oddities) finding.settle();
 }
 
 }  // namespace plimsoll

@@ -44,6 +44,10 @@ struct Index {
   Bytes largest_encoded;           // no read() fills more than this
   Bytes memory;                    // what the index itself holds
   std::vector<std::string> notes;  // what was passed over or chosen, for people
+  // Of a set that is published in parts: which this is ("train"; empty: all of them), and which
+  // there are.
+  std::string part;
+  std::vector<std::string> parts;
 };
 
 // The bytes of one sample: an image file as it was encoded, or pixels.

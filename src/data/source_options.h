@@ -22,15 +22,24 @@ struct RecordKeys {
   std::optional<std::int64_t> first_label;
 };
 
+// What a folder or a list is to be taken for where its looks allow both.
+enum class Reading {
+  found,    // by its looks; DataError with both readings where they do not tell
+  classes,  // sub-folders are classes; rows of a list are path,label
+  boxes,    // XML files and rows of a list are boxes
+};
+
 struct SourceOptions {
   // The training set's class names, where another set is to be read by the same numbers. Empty: the
   // data's own.
   std::vector<std::string> class_names = {};
-  // Which part of a set that is published in parts: "train", "val", "test", "trainval". Empty: all
-  // of VOC, the training part of fashion-mnist and IDX folders.
+  // Which part of a set that is published in parts: "train", "val", "test"; of VOC, any of its
+  // lists ("trainval"). Empty: all of VOC, of others the first of preferred_parts that is there.
   std::string part = {};
+  std::vector<std::string> preferred_parts = {"train", "val", "test"};
+  Reading reading = Reading::found;
   std::filesystem::path cache = {};      // where compressed shards are unpacked
-  std::filesystem::path images = {};     // COCO: the folder of the pictures
+  std::filesystem::path images = {};     // COCO, CSV: the folder of the pictures
   std::filesystem::path label_map = {};  // TFRecord: .pbtxt, or a text file with a name per line
   RecordKeys keys = {};
   // Told now and then how much of a long listing is done, in bytes.

@@ -49,7 +49,8 @@ void TfRecordReader::fail(std::string got, std::string expected, std::string hin
                             " at byte " + std::to_string(position_),
                    .got = std::move(got),
                    .expected = std::move(expected),
-                   .hint = std::move(hint)});
+                   .hint = std::move(hint),
+                   .byte = position_});
 }
 
 std::optional<TfRecord> TfRecordReader::next() {

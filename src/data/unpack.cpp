@@ -51,10 +51,11 @@ std::int64_t inflate_file(const fs::path& path, const Sink& sink) {
   bool ended = false;
   bool has_more = false;  // the output was full: zlib may hold more of it
   const auto fail = [&](const std::string& got) {
-    throw DataError({.where = path.string() + ": byte " +
-                              std::to_string(position - std::int64_t{stream.avail_in}),
+    const std::int64_t byte = position - std::int64_t{stream.avail_in};
+    throw DataError({.where = path.string() + ": byte " + std::to_string(byte),
                      .got = got,
-                     .expected = "expected a whole gzip or zlib file"});
+                     .expected = "expected a whole gzip or zlib file",
+                     .byte = byte});
   };
   while (true) {
     if (stream.avail_in == 0 && position < file.size.count) {

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "data/class_numbers.h"
 #include "data/folder.h"
+#include "data/picture_names.h"
 
 namespace plimsoll {
 namespace {
@@ -134,24 +135,30 @@ class VocParser {
   std::string expected_;
 };
 
-// Names of the annotations, without .xml, in order.
-std::vector<std::string> list_names(const fs::path& folder, const std::string& part) {
-  std::vector<std::string> names;
-  if (part.empty()) {
-    for (const FolderEntry& entry : list_folder(folder / "Annotations"))
-      if (entry.name.ends_with(".xml"))
-        names.push_back(entry.name.substr(0, entry.name.size() - 4));
-    return names;
+fs::path list_of(const fs::path& root, const std::string& part) {
+  return root / "ImageSets" / "Main" / (part + ".txt");
+}
+
+// The XML files, relative to the root, in order.
+std::vector<std::string> list_files(const VocFolders& folders, const std::string& part) {
+  const auto within = [](const std::string& folder, const std::string& name) {
+    return folder.empty() ? name : folder + "/" + name;
+  };
+  std::vector<std::string> files;
+  if (part.empty() || !has_voc_list(folders.root, part)) {
+    for (const std::string& folder : folders.annotations)
+      for (const FolderEntry& entry : list_folder(folders.root / folder))
+        if (to_lower(entry.name).ends_with(".xml")) files.push_back(within(folder, entry.name));
+    return files;
   }
-  const fs::path list = folder / "ImageSets" / "Main" / (part + ".txt");
-  const std::string text = read_file(list, 64_MiB);
+  const std::string text = read_file(list_of(folders.root, part), 64_MiB);
   for (std::string_view line : split(text, '\n')) {
     // "name", or "name -1" in the lists of one class.
     line = trim(line);
     line = line.substr(0, line.find_first_of(" \t"));
-    if (!line.empty()) names.emplace_back(line);
+    if (!line.empty()) files.push_back(within(folders.annotations[0], std::string(line) + ".xml"));
   }
-  return names;
+  return files;
 }
 
 // The picture of an annotation: the one that it names, else one that is named like itself.
@@ -159,20 +166,40 @@ struct FoundPicture {
   std::string relative;
   Bytes size;
 };
-std::optional<FoundPicture> find_picture(const fs::path& folder, const std::string& stem,
+std::optional<FoundPicture> find_picture(const VocFolders& folders, const fs::path& file,
                                          const std::string& filename) {
   std::vector<std::string> candidates;
   if (!filename.empty()) candidates.push_back(fs::path(filename).filename());
   for (const char* ending : {".jpg", ".jpeg", ".png", ".JPG", ".JPEG", ".PNG", ".bmp", ".webp"})
-    candidates.push_back(stem + ending);
+    candidates.push_back(file.stem().string() + ending);
+  std::vector<std::string> places = folders.pictures;
+  places.push_back(file.parent_path().string());
   for (const std::string& name : candidates) {
     if (name.find('\0') != std::string::npos) continue;
-    struct stat status {};
-    const std::string relative = "JPEGImages/" + name;
-    if (::stat((folder / relative).c_str(), &status) == 0 && S_ISREG(status.st_mode))
-      return FoundPicture{.relative = relative, .size = Bytes{status.st_size}};
+    for (const std::string& place : places) {
+      struct stat status {};
+      const std::string relative = (fs::path(place) / name).string();
+      if (::stat((folders.root / relative).c_str(), &status) == 0 && S_ISREG(status.st_mode))
+        return FoundPicture{.relative = relative, .size = Bytes{status.st_size}};
+    }
   }
   return std::nullopt;
+}
+
+// "JPEGImages", "images or its own folder".
+std::string places_text(const VocFolders& folders) {
+  std::vector<std::string> names;
+  for (const std::string& name : folders.pictures)
+    if (!name.empty()) names.push_back(name);
+  return names.empty() ? "its own folder" : join(names, ", ");
+}
+
+std::int64_t count_pictures(const VocFolders& folders) {
+  std::int64_t count = 0;
+  for (const std::string& place : folders.pictures)
+    for (const FolderEntry& entry : list_folder_if_any(folders.root / place))
+      count += !entry.is_folder && is_picture_name(entry.name);
+  return count;
 }
 
 // VOC counts pixels from 1 and includes the last: [1, width] is the whole picture. Corners that
@@ -202,21 +229,40 @@ bool is_voc_folder(const fs::path& folder) {
          fs::is_directory(folder / "JPEGImages", error);
 }
 
-SourcePtr open_voc(const fs::path& folder, const SourceOptions& options) {
-  const auto source = std::make_shared<FileSource>("Pascal VOC", folder);
+bool is_voc_file(const fs::path& path) {
+  constexpr Bytes kBeginning = 4_KiB;
+  return read_beginning(path, kBeginning).find("<annotation") != std::string::npos;
+}
+
+bool has_voc_list(const fs::path& root, const std::string& part) {
+  std::error_code error;
+  return !part.empty() && fs::is_regular_file(list_of(root, part), error);
+}
+
+std::vector<std::string> voc_parts(const fs::path& root) {
+  std::vector<std::string> parts;
+  for (const char* part : {"train", "val", "test"})
+    if (has_voc_list(root, part)) parts.emplace_back(part);
+  return parts;
+}
+
+SourcePtr open_voc(const VocFolders& folders, const SourceOptions& options) {
+  const auto source = std::make_shared<FileSource>("Pascal VOC", folders.root);
   ClassNumbers classes(options.class_names);
   std::vector<Box> boxes;
-  for (const std::string& stem : list_names(folder, options.part)) {
-    const fs::path path = folder / "Annotations" / (stem + ".xml");
+  const std::vector<std::string> files = list_files(folders, options.part);
+  for (const std::string& file : files) {
+    const fs::path path = folders.root / file;
     try {
       const VocAnnotation annotation = parse_voc(read_file(path, 64_MiB), path.string());
-      const std::optional<FoundPicture> picture = find_picture(folder, stem, annotation.filename);
+      const std::optional<FoundPicture> picture = find_picture(folders, file, annotation.filename);
       if (!picture)
-        throw DataError({.where = path.string(),
-                         .got = "no picture '" + annotation.filename + "' in JPEGImages",
-                         .expected = "expected the one it is about"});
+        throw DataError(
+            {.where = path.string(),
+             .got = "no picture '" + annotation.filename + "' in " + places_text(folders),
+             .expected = "expected the one it is about"});
       Size size = annotation.size;
-      if (size.width == 0 || size.height == 0) size = stored_size(folder / picture->relative);
+      if (size.width == 0 || size.height == 0) size = stored_size(folders.root / picture->relative);
       boxes.clear();
       for (const VocObject& object : annotation.objects)
         boxes.push_back(to_box(object, size, classes.find_or_add(object.name, path.string())));
@@ -227,13 +273,19 @@ SourcePtr open_voc(const fs::path& folder, const SourceOptions& options) {
   }
   if (source->size() == 0) {
     if (!source->defects().empty()) throw DataError(source->defects().front());
-    throw DataError({.where = (folder / "Annotations").string(),
+    throw DataError({.where = (folders.root / folders.annotations[0]).string(),
                      .got = "no annotation",
                      .expected = "expected an XML file for each picture"});
   }
-  std::error_code error;
-  if (options.part.empty() && fs::is_directory(folder / "ImageSets" / "Main", error))
-    source->add_note("all annotations are taken; ImageSets/Main has lists of parts");
+  if (options.part.empty()) {
+    if (!voc_parts(folders.root).empty())
+      source->add_note("all annotations are taken; ImageSets/Main has lists of parts");
+    const std::int64_t others = count_pictures(folders) - std::ssize(files);
+    if (others > 0)
+      source->add_note(std::to_string(others) +
+                       (others == 1 ? " picture has no XML file and is passed over"
+                                    : " pictures have no XML file and are passed over"));
+  }
   classes.settle(*source);
   return source;
 }

@@ -30,12 +30,26 @@ struct VocAnnotation {
 // name or without a box. `where` names the file.
 VocAnnotation parse_voc(std::string_view xml, std::string_view where);
 
-// Whether a folder is laid out so: Annotations and JPEGImages.
-bool is_voc_folder(const std::filesystem::path& folder);
+// Where a set keeps its XML files and its pictures: folders relative to `root`, which may be it.
+struct VocFolders {
+  std::filesystem::path root;
+  std::vector<std::string> annotations = {"Annotations"};
+  std::vector<std::string> pictures = {"JPEGImages"};
+};
 
-// All of Annotations/*.xml, or those that ImageSets/Main/<part>.txt names. Classes are the names of
-// the objects, in order. Corners become fractions by the annotation's size, or the picture's where
-// that is missing. Annotations that cannot be read or whose picture is missing become defects.
-SourcePtr open_voc(const std::filesystem::path& folder, const SourceOptions& options);
+// Whether a folder is laid out as VOC's own: Annotations and JPEGImages.
+bool is_voc_folder(const std::filesystem::path& folder);
+// Whether a file begins as an annotation does.
+bool is_voc_file(const std::filesystem::path& path);
+// Whether it has the list ImageSets/Main/<part>.txt; and all parts that it has lists of.
+bool has_voc_list(const std::filesystem::path& root, const std::string& part);
+std::vector<std::string> voc_parts(const std::filesystem::path& root);
+
+// All XML files, or those that ImageSets/Main/<part>.txt names where there is one. A picture is
+// looked for beside its XML file and in the folders of pictures. Classes are the names of the
+// objects, in order. Corners become fractions by the annotation's size, or the picture's where that
+// is missing. Annotations that cannot be read or whose picture is missing become defects; pictures
+// without one are noted.
+SourcePtr open_voc(const VocFolders& folders, const SourceOptions& options);
 
 }  // namespace plimsoll

@@ -29,7 +29,8 @@ const std::uint8_t* as_u8(std::span<const std::byte> bytes) {
 
 ImageInfo probe_webp(const EncodedImage& image) {
   constexpr std::size_t kRiffHead = 12, kChunkHead = 8;
-  constexpr std::uint32_t kExif = 0x46495845;  // "EXIF", as a little-endian number
+  // "EXIF" and "XMP ", as little-endian numbers.
+  constexpr std::uint32_t kExif = 0x46495845, kXmp = 0x20504D58;
   const std::uint64_t riff = read_number(image, 4, 4, Endian::little);
   if (riff + 8 > image.bytes.size())
     fail_image(image, image.bytes.size(), "the file ends in the middle of the WebP data",
@@ -55,6 +56,8 @@ ImageInfo probe_webp(const EncodedImage& image) {
   else if (info.has_alpha)
     info.whole_image_bytes = {pixels * 3 + tables};
 
+  std::optional<int> exif_says;
+  std::optional<int> xmp_says;
   std::size_t at = kRiffHead;
   while (at + kChunkHead <= image.bytes.size()) {
     const std::uint32_t name = read_number(image, at, 4, Endian::little);
@@ -65,10 +68,12 @@ ImageInfo probe_webp(const EncodedImage& image) {
       std::span<const std::byte> exif = image.bytes.subspan(at, length);
       // Some writers put JPEG's prefix before it.
       if (length > 6 && std::memcmp(exif.data(), "Exif\0\0", 6) == 0) exif = exif.subspan(6);
-      info.orientation = exif_orientation(exif);
+      exif_says = exif_orientation(exif);
     }
+    if (name == kXmp) xmp_says = xmp_orientation(image.bytes.subspan(at, length));
     at += length + (length & 1);
   }
+  info.orientation = exif_says.value_or(xmp_says.value_or(1));
   return info;
 }
 

@@ -83,7 +83,7 @@ TEST_F(Check, GivesJsonWithTheKeysOfTheContract) {
   EXPECT_GE(json["machine"]["usable_cores"], 1);
   EXPECT_EQ(json["data"]["samples"], 10);
   EXPECT_EQ(json["data"]["bad"], 1);
-  EXPECT_EQ(json["data"]["validation"]["samples"], 2);
+  EXPECT_EQ(json["val"]["samples"], 2);
   bool told_leak = false;
   for (const auto& problem : json["problems"]) {
     for (const char* key : {"severity", "where", "what", "hint"})

@@ -286,6 +286,56 @@ TEST(Decode, RefusesByNameWhatItDoesNotRead) {
   std::vector<std::byte> bmp = golden_file("palette8.bmp");
   bmp[30] = std::byte{1};
   EXPECT_COMPLAINT(decode(bmp), DataError, "compression 1 (RLE8)");
+  EXPECT_COMPLAINT(decode(as_bytes(std::string("II*\0", 4))), DataError, "test: a TIFF");
+  EXPECT_COMPLAINT(decode(as_bytes("P6\n1 1\n255\nabc")), DataError, "a PPM, PGM or PBM");
+  EXPECT_COMPLAINT(decode(as_bytes(std::string("\0\0\0\x18"
+                                               "ftypheic",
+                                               12))),
+                   DataError, "HEIC");
+}
+
+TEST(Decode, RefusesABmpWhosePixelsBeginInItsHeaderOrPalette) {
+  std::vector<std::byte> grey = golden_file("palette8.bmp");
+  const auto pixels_at = [&](std::vector<std::byte>& bmp, unsigned at) {
+    for (std::size_t i = 0; i < 4; ++i) bmp[10 + i] = static_cast<std::byte>(at >> 8 * i);
+  };
+  for (const unsigned at : {0U, 14U, 53U}) {
+    pixels_at(grey, at);
+    EXPECT_COMPLAINT(decode(grey), DataError,
+                     "test: byte 10: pixels that begin at byte " + std::to_string(at));
+  }
+  // With as many colours declared as there are, none of them is a pixel.
+  std::vector<std::byte> declared = golden_file("palette8.bmp");
+  const unsigned begin =
+      std::to_integer<unsigned>(declared[10]) | std::to_integer<unsigned>(declared[11]) << 8;
+  const unsigned colours = (begin - 54) / 4;
+  declared[46] = static_cast<std::byte>(colours);
+  declared[47] = static_cast<std::byte>(colours >> 8);
+  EXPECT_NO_THROW(decode(declared));
+  pixels_at(declared, begin - 4);
+  EXPECT_COMPLAINT(decode(declared), DataError, "expected byte " + std::to_string(begin));
+  std::vector<std::byte> rgb = golden_file("rgb24.bmp");
+  pixels_at(rgb, 40);
+  EXPECT_COMPLAINT(decode(rgb), DataError, "pixels that begin at byte 40");
+}
+
+TEST(Decode, NamesWhatIsOddAndChangesNoPixel) {
+  std::vector<std::byte> jpeg = golden_file("rgb420.jpg");
+  Decoder decoder;
+  Picture plain;
+  decoder.decode(jpeg, "test", {}, plain);
+  EXPECT_EQ(decoder.oddity(), "");
+  // Se = 0 in the only scan.
+  const auto scan = std::ranges::search(jpeg, std::array{std::byte{0xFF}, std::byte{0xDA}});
+  ASSERT_FALSE(scan.empty());
+  ASSERT_EQ(scan[0], std::byte{0xFF});
+  std::to_address(scan.begin())[12] = std::byte{0};
+  Picture odd;
+  decoder.decode(jpeg, "test", {.thorough = true}, odd);
+  EXPECT_EQ(decoder.oddity(), "invalid SOS parameters for sequential JPEG");
+  EXPECT_EQ(odd.pixels, plain.pixels);
+  decoder.decode(golden_file("rgb.png"), "test", {}, plain);
+  EXPECT_EQ(decoder.oddity(), "");
 }
 
 TEST(Decode, RefusesACropOutsideTheImage) {

@@ -17,6 +17,7 @@ namespace plimsoll {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
@@ -83,6 +84,86 @@ TEST(Csv, ListsEveryLineItCannotUse) {
   EXPECT_COMPLAINT(open_source(folder / "list.csv"), DataError, "line 1");
 }
 
+TEST(BoxList, OfTensorflowGathersTheBoxesOfAPicture) {
+  const TemporaryFolder folder;
+  folder.put("1.jpg", "x");
+  folder.put("2.jpg", "x");
+  folder.put("list.csv",
+             "filename,width,height,class,xmin,ymin,xmax,ymax\n"
+             "1.jpg,200,100,dog,20,10,100,50\n2.jpg,20,10,cat,0,0,20,10\n"
+             "1.jpg,200,100,cat,0,0,200,100\n");
+  const SourcePtr source = open_source(folder / "list.csv");
+  ASSERT_EQ(source->size(), 2);
+  EXPECT_TRUE(source->has_boxes());
+  EXPECT_THAT(source->class_names(), ElementsAre("cat", "dog"));
+  ASSERT_EQ(source->boxes(0).size(), 2U);
+  EXPECT_EQ(source->boxes(0)[0], (Box{.x0 = 0.1F, .y0 = 0.1F, .x1 = 0.5F, .y1 = 0.5F, .label = 1}));
+  EXPECT_EQ(source->boxes(0)[1], (Box{.x0 = 0, .y0 = 0, .x1 = 1, .y1 = 1}));
+  EXPECT_EQ(source->annotated_size(1), (Size{.height = 10, .width = 20}));
+  const SourcePtr rows = open_source(folder / "list.csv", {.reading = Reading::classes});
+  EXPECT_EQ(rows->size(), 3);
+  EXPECT_FALSE(rows->has_boxes());
+}
+
+TEST(BoxList, OfKerasRetinanetTakesSizesFromThePictures) {
+  const TemporaryFolder folder;
+  folder.put("img/1.bmp", bmp_image(20, 10, 1));
+  folder.put("img/2.bmp", bmp_image(20, 10, 2));
+  folder.put("list.csv", "img/1.bmp,2,1,10,5,cow\nimg/2.bmp,,,,,\n");
+  const SourcePtr source = open_source(folder / "list.csv");
+  ASSERT_EQ(source->size(), 2);
+  EXPECT_EQ(source->boxes(0)[0], (Box{.x0 = 0.1F, .y0 = 0.1F, .x1 = 0.5F, .y1 = 0.5F}));
+  EXPECT_TRUE(source->boxes(1).empty());
+  EXPECT_EQ(source->annotated_size(0), Size{});
+}
+
+TEST(BoxList, LeavesOutAPictureWithABoxItCannotRead) {
+  const TemporaryFolder folder;
+  folder.put("1.bmp", bmp_image(20, 10, 1));
+  folder.put("2.bmp", bmp_image(20, 10, 2));
+  folder.put("list.csv",
+             "1.bmp,2,1,10,5,cow\n1.bmp,2,one,10,5,cow\n2.bmp,2,1,10,5,cow\n"
+             "2.bmp,2,1\n3.bmp,1,1,2,2,cow\n2.bmp,1,1,2,2,\n");
+  EXPECT_COMPLAINT(open_source(folder / "list.csv"), DataError, "list.csv: line 4: 3 fields");
+  folder.put("list.csv",
+             "1.bmp,2,1,10,5,cow\n1.bmp,2,one,10,5,cow\n2.bmp,2,1,10,5,cow\n3.bmp,1,1,2,2,cow\n");
+  const SourcePtr source = open_source(folder / "list.csv");
+  EXPECT_EQ(source->size(), 1);
+  ASSERT_EQ(source->defects().size(), 2U);
+  EXPECT_THAT(source->defects()[0].where, HasSubstr("list.csv: line 2"));
+  EXPECT_THAT(source->defects()[0].got, HasSubstr("'one'"));
+  EXPECT_THAT(source->defects()[1].got, HasSubstr("3.bmp"));
+}
+
+TEST(BoxList, OrNotIsAskedBack) {
+  const TemporaryFolder folder;
+  folder.put("1.bmp", bmp_image(20, 10, 1));
+  for (const char* rows :
+       {"filename,class,x,y,w,h\n1.bmp,cat,1,1,2,2\n",
+        "image,label,bbox\n1.bmp,cat,\"[1, 1, 2, 2]\"\n", "1.bmp,cat,1,1,2,2\n"}) {
+    folder.put("list.csv", rows);
+    EXPECT_COMPLAINT(open_source(folder / "list.csv"), DataError,
+                     "boxes of pictures, or pictures with a class each");
+    EXPECT_COMPLAINT(open_source(folder / "list.csv"), DataError, "--read-as classes");
+    EXPECT_EQ(open_source(folder / "list.csv", {.reading = Reading::classes})->size(), 1) << rows;
+  }
+  folder.put("list.csv", "1.bmp,cat\n");
+  EXPECT_COMPLAINT(open_source(folder / "list.csv", {.reading = Reading::boxes}), UsageError,
+                   "has no columns of corners");
+}
+
+TEST(PictureList, FindsPicturesInTheFoldersBesideIt) {
+  const TemporaryFolder folder;
+  folder.put("images/1.jpg", "x");
+  folder.put("data/list.csv", "1.jpg,cat\n");
+  EXPECT_EQ(open_source(folder / "data/list.csv")->path(0),
+            (folder / "images/1.jpg").lexically_normal().string());
+  folder.put("far/2.jpg", "x");
+  folder.put("data/list.csv", "2.jpg,cat\n");
+  EXPECT_COMPLAINT(open_source(folder / "data/list.csv"), DataError, "--images DIR");
+  EXPECT_EQ(open_source(folder / "data/list.csv", {.images = folder / "far"})->size(), 1);
+}
+
 constexpr const char* kAnnotation = R"(<annotation>
   <filename>1.jpg</filename>
   <size><width>200</width><height>100</height><depth>3</depth></size>
@@ -136,6 +217,51 @@ TEST(Voc, FolderIsASource) {
   EXPECT_THAT(source->defects()[1].where, HasSubstr("3.xml: line 1"));
   EXPECT_TRUE(open_source(folder / "ImageSets/Main/train.txt")->defects().empty());
   EXPECT_TRUE(open_source(folder.path(), {.part = "train"})->defects().empty());
+}
+
+TEST(Voc, IsReadFromFoldersOfOtherNames) {
+  for (const std::string annotations : {"annots", "annotations/xmls", "images", "."}) {
+    SCOPED_TRACE(annotations);
+    const TemporaryFolder folder;
+    folder.put("set/" + annotations + "/1.xml", kAnnotation);
+    folder.put("set/images/1.jpg", "x");
+    folder.put("set/notes/readme.txt", "x");
+    const SourcePtr source = open_source(folder / "set");
+    ASSERT_EQ(source->size(), 1);
+    EXPECT_TRUE(source->has_boxes());
+    EXPECT_EQ(fs::path(source->path(0)).lexically_normal(), folder / "set/images/1.jpg");
+  }
+}
+
+TEST(Voc, IsReadByTheFolderOfItsXmlFiles) {
+  const TemporaryFolder folder;
+  folder.put("set/annots/1.xml", kAnnotation);
+  folder.put("set/images/1.jpg", "x");
+  EXPECT_EQ(open_source(folder / "set/annots")->path(0),
+            (folder / "set/images/1.jpg").lexically_normal().string());
+}
+
+TEST(Voc, InFoldersNamedByPartIsReadByPart) {
+  const TemporaryFolder folder;
+  for (const std::string part : {"train", "val"}) {
+    folder.put("annotations/" + part + "/1.xml", kAnnotation);
+    folder.put("images/" + part + "/1.jpg", part);
+  }
+  folder.put("images/train/2.jpg", "x");
+  const SourcePtr train = open_source(folder.path());
+  EXPECT_EQ(train->index().part, "train");
+  EXPECT_EQ(train->path(0), (folder / "images/train/1.jpg").string());
+  EXPECT_THAT(train->index().notes, Contains("1 picture has no XML file and is passed over"));
+  const SourcePtr val = open_source(folder.path(), {.part = "val"});
+  ASSERT_EQ(val->size(), 1);
+  EXPECT_EQ(val->path(0), (folder / "images/val/1.jpg").string());
+}
+
+TEST(Voc, OfXmlThatIsNoAnnotationIsNone) {
+  const TemporaryFolder folder;
+  for (const char* name : {"cat/1.jpg", "dog/1.jpg"}) folder.put(name, "x");
+  folder.put("cat/settings.xml", "<project/>");
+  EXPECT_FALSE(open_source(folder.path())->has_boxes());
 }
 
 TEST(Voc, OfRealPhotographsIsRead) {

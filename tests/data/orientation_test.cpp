@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "data/decode.h"
 #include "tests/support/golden_images.h"
 #include "tests/support/turned.h"
 
@@ -30,15 +31,57 @@ TEST(Orientation, IsReadInBothByteOrders) {
       EXPECT_EQ(exif_orientation(as_bytes(exif(little, value))), value);
 }
 
-TEST(Orientation, IsOneWhereTheBlockSaysNothingOrIsBroken) {
-  EXPECT_EQ(exif_orientation({}), 1);
+TEST(Orientation, IsNoneWhereTheBlockSaysNothingOrIsBroken) {
+  EXPECT_EQ(exif_orientation({}), std::nullopt);
   EXPECT_EQ(exif_orientation(as_bytes(exif(true, 0))), 1);
   EXPECT_EQ(exif_orientation(as_bytes(exif(true, 9))), 1);
-  EXPECT_EQ(exif_orientation(as_bytes(exif(true, 6, 0x0111))), 1);
+  EXPECT_EQ(exif_orientation(as_bytes(exif(true, 6, 0x0111))), std::nullopt);
   EXPECT_EQ(exif_orientation(as_bytes(exif(true, 6, 0x0112, 2))), 1);
   const std::string whole = exif(false, 6);
   for (std::size_t size = 0; size < whole.size(); ++size)
-    EXPECT_EQ(exif_orientation(as_bytes(whole).first(size)), 1);
+    EXPECT_EQ(exif_orientation(as_bytes(whole).first(size)), std::nullopt);
+}
+
+TEST(Orientation, OfXmpIsReadAsAttributeAndAsElement) {
+  const auto read = [](const std::string& text) { return xmp_orientation(as_bytes(text)); };
+  EXPECT_EQ(read(R"(<rdf:Description tiff:Make="x" tiff:Orientation="6"/>)"), 6);
+  EXPECT_EQ(read("<tiff:Orientation>8</tiff:Orientation>"), 8);
+  EXPECT_EQ(read("<tiff:OrientationOf>8</tiff:OrientationOf>"), std::nullopt);
+  for (const char* text : {"", "tiff:Orientation", "tiff:Orientation=\"", "tiff:Orientation>9"})
+    EXPECT_EQ(read(text), std::nullopt) << text;
+}
+
+// A JPEG, PNG and WebP whose XMP asks for a quarter turn, beside EXIF that says another or nothing.
+TEST(Orientation, OfXmpCountsWhereExifSaysNothing) {
+  const std::string packet = R"(<x:xmpmeta><rdf:Description tiff:Orientation="6"/></x:xmpmeta>)";
+  const auto text_of = [](const std::string& name) {
+    const std::vector<std::byte> bytes = tests::golden_file(name);
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  const auto big = [](std::size_t number, int size) {
+    std::string bytes;
+    for (int i = size - 1; i >= 0; --i) bytes += static_cast<char>(number >> 8 * i);
+    return bytes;
+  };
+  const auto with_app1 = [&](std::string jpeg) {
+    const std::string block = std::string("http://ns.adobe.com/xap/1.0/\0", 29) + packet;
+    return jpeg.insert(2, "\xFF\xE1" + big(block.size() + 2, 2) + block);
+  };
+  const auto orientation = [](const std::string& bytes) {
+    return probe_image(as_bytes(bytes), "x").orientation;
+  };
+  EXPECT_EQ(orientation(with_app1(text_of("rgb420.jpg"))), 6);
+  EXPECT_EQ(orientation(with_app1(text_of("turned3.jpg"))), 3);
+  EXPECT_EQ(orientation(with_app1(text_of("turned1.jpg"))), 1);
+  const std::string text = std::string("XML:com.adobe.xmp\0\0\0\0\0", 22) + packet;
+  const std::string chunk = big(text.size(), 4) + "iTXt" + text + "cksm";
+  EXPECT_EQ(orientation(text_of("rgb.png").insert(33, chunk)), 6);
+  std::string webp = text_of("turned8.webp");
+  const std::size_t exif = webp.find("EXIF");
+  ASSERT_NE(exif, std::string::npos);
+  EXPECT_EQ(orientation(webp), 8);
+  webp.replace(exif, 4, "XMP ").replace(exif + 8, 19, "tiff:Orientation=\"7");
+  EXPECT_EQ(orientation(webp), 7);
 }
 
 TEST(Orientation, TurnsRectanglesAsItTurnsPixels) {

@@ -289,6 +289,34 @@ TEST(Records, OfSequencesAreRefusedWithWhatToDo) {
   EXPECT_COMPLAINT(open_source(folder.path()), DataError, "an Example of its own");
 }
 
+TEST(Records, ThatCannotBeReadLeaveTheOthersOfTheirFile) {
+  const TemporaryFolder folder;
+  const std::string sequence = framed(field(1, field(1, field(1, "clip/id") + field(2, ""))) +
+                                      field(2, field(1, field(1, "image/encoded") + field(2, ""))));
+  folder.put("x.tfrecord",
+             flower("1", 0) + flower("2", 1) + sequence + flower("3", 0) + flower("4", 1));
+  const SourcePtr source = open_source(folder.path());
+  EXPECT_EQ(source->size(), 4);
+  ASSERT_EQ(source->defects().size(), 1U);
+  EXPECT_THAT(source->defects()[0].where, HasSubstr("x.tfrecord, record 2 at byte "));
+  EXPECT_EQ(source->defects()[0].byte, 2 * std::ssize(flower("1", 0)));
+}
+
+TEST(Records, OfADamagedCompressedFileLeaveTheOtherFiles) {
+  const TemporaryFolder folder;
+  folder.put("data/a.tfrecord.gz", deflated(flower("1", 0) + flower("2", 1), 31));
+  folder.put("data/b.tfrecord.gz", deflated(flower("3", 0), 31).substr(0, 30));
+  folder.put("data/c.tfrecord.gz", deflated(flower("4", 0), 31));
+  const SourcePtr source = open_source(folder / "data", {.cache = folder / "cache"});
+  EXPECT_EQ(source->size(), 3);
+  ASSERT_EQ(source->defects().size(), 1U);
+  EXPECT_THAT(source->defects()[0].where, HasSubstr("b.tfrecord.gz: byte "));
+  EXPECT_TRUE(source->defects()[0].byte);
+  // A cache that cannot be written is nobody's damage.
+  folder.put("file", "");
+  EXPECT_COMPLAINT(open_source(folder / "data", {.cache = folder / "file"}), DataError, "file");
+}
+
 TEST(Records, CompressedAreUnpackedOnce) {
   for (const int window_bits : {31, 15}) {
     const TemporaryFolder folder;
