@@ -160,8 +160,17 @@ SourcePtr open_source(const std::string& data, const SourceOptions& options) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::is_directory(status)) return open_folder(path, options);
-  if (fs::exists(status)) return open_file(path, options);
-  if (data.find_first_of("*?[{") != std::string::npos) return open_records(expand(data), options);
+  if (fs::exists(status)) {
+    if (!options.part.empty()) choose_part({path}, options, data);  // which it must tell of
+    return open_file(path, options);
+  }
+  if (data.find_first_of("*?[{") != std::string::npos) {
+    // A pattern is a choice; only --part narrows it.
+    const std::vector<fs::path> shards = expand(data);
+    if (options.part.empty()) return open_records(shards, options);
+    const PartChoice choice = choose_part(shards, options, data);
+    return name_part(open_records(choice.chosen, options), choice);
+  }
   throw DataError({.where = data.empty() ? "DATA" : data,
                    .got = data.empty() ? "nothing is named" : "there is no such file or folder",
                    .expected = kExpected});

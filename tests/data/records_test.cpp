@@ -302,6 +302,19 @@ TEST(Records, ThatCannotBeReadLeaveTheOthersOfTheirFile) {
   EXPECT_EQ(source->defects()[0].byte, 2 * std::ssize(flower("1", 0)));
 }
 
+TEST(Records, OfAPatternAreNarrowedByThePartAlone) {
+  const TemporaryFolder folder;
+  folder.put("x-train.tfrecord", flower("1", 0) + flower("2", 1));
+  folder.put("x-test.tfrecord", flower("3", 0));
+  const std::string pattern = (folder / "*.tfrecord").string();
+  EXPECT_EQ(open_source(pattern)->size(), 3);
+  EXPECT_EQ(open_source(pattern, {.part = "test"})->size(), 1);
+  EXPECT_COMPLAINT(open_source(pattern, {.part = "val"}), UsageError, "the parts train and test");
+  EXPECT_EQ(open_source(folder / "x-test.tfrecord", {.part = "test"})->size(), 1);
+  EXPECT_COMPLAINT(open_source(folder / "x-test.tfrecord", {.part = "train"}), UsageError,
+                   "--part train");
+}
+
 TEST(Records, OfADamagedCompressedFileLeaveTheOtherFiles) {
   const TemporaryFolder folder;
   folder.put("data/a.tfrecord.gz", deflated(flower("1", 0) + flower("2", 1), 31));
