@@ -33,7 +33,19 @@ std::optional<std::int64_t> number_behind(std::string_view text, std::string_vie
   return std::nullopt;
 }
 
-// The group's limit less what others in it hold; its page cache can be taken back.
+// What the kernel can take back from a group: pages of files on a disk. Shared memory and files on
+// tmpfs are in `file` and `total_cache` too and stay, as does what is locked; none of these is on
+// the lists of file pages.
+std::int64_t reclaimable(const std::string& stat, bool v2) {
+  const auto pages = [&](const char* v2_key, const char* v1_key) {
+    return number_behind(stat, v2 ? v2_key : v1_key).value_or(0);
+  };
+  return pages("inactive_file ", "total_inactive_file ") +
+         pages("active_file ", "total_active_file ");
+}
+
+// The group's limit less what others in it hold. `own`: what this process holds, but for pages of
+// files, which can be taken back whoever uses them.
 std::optional<Bytes> left_in(const CgroupLevel& level, std::int64_t own) {
   const bool v2 = level.version == 2;
   const auto file = [&](const char* name) { return read_system_file(level.folder / name); };
@@ -42,9 +54,8 @@ std::optional<Bytes> left_in(const CgroupLevel& level, std::int64_t own) {
   if (!limit || *limit >= kNoLimit) return std::nullopt;
   const std::int64_t used =
       parse_number(file(v2 ? "memory.current" : "memory.usage_in_bytes")).value_or(0);
-  const std::int64_t cache =
-      number_behind(file("memory.stat"), v2 ? "file " : "total_cache ").value_or(0);
-  return Bytes{std::max<std::int64_t>(0, *limit - std::max<std::int64_t>(0, used - cache - own))};
+  const std::int64_t others = used - reclaimable(file("memory.stat"), v2) - own;
+  return Bytes{std::max<std::int64_t>(0, *limit - std::max<std::int64_t>(0, others))};
 }
 
 }  // namespace
@@ -58,7 +69,7 @@ std::vector<MemoryLimit> memory_limits(const std::filesystem::path& root) {
   if (const auto available = number_behind(memory, "MemAvailable:"))
     limits.push_back({Bytes{*available * 1024 + resident}, "the machine's available memory"});
   for (const CgroupLevel& level : cgroup_levels("memory", root))
-    if (const auto left = left_in(level, resident))
+    if (const auto left = left_in(level, own("RssAnon:") + own("VmPTE:")))
       limits.push_back({*left, "the limit of cgroup " + level.folder.string() + " (v" +
                                    std::to_string(level.version) + ")"});
   // Address space and data count what is mapped, touched or not: libraries, stacks.

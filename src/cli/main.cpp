@@ -120,6 +120,8 @@ int run(const std::vector<std::string>& words) {
 
 int main(int count, char** words) {
   using namespace plimsoll;
+  // What was printed is in the log, whoever ends the process.
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   try {
     return cli::run({words + 1, words + count});
   } catch (const UsageError& error) {

@@ -42,12 +42,19 @@ void check_fits(const ScanReport& report, const Budget& budget);
 // What a run holds beside its arena when it reads data like this.
 Surroundings surroundings(const PipelineBytes& bytes, int threads);
 
-// A run like the one asked for, with another batch or number of micro-batches.
+// A run like the one asked for, with another batch, number of micro-batches or threads.
 struct Variant {
   Trainer trainer;
   Surroundings around;
 };
-using VariantMaker = std::function<Variant(std::int64_t batch, std::int64_t accumulate)>;
+struct VariantMaker {
+  std::function<Variant(std::int64_t batch, std::int64_t accumulate, int threads)> make;
+  int threads = 1;  // the OpenMP team has so many
+
+  Variant operator()(std::int64_t batch, std::int64_t accumulate) const {
+    return make(batch, accumulate, threads);
+  }
+};
 
 // Everything about one planned run that its printers need.
 struct PlannedRun {
@@ -62,10 +69,11 @@ PlannedRun plan_run(Variant& variant, const MemoryOptions& options, const Budget
                     std::int64_t batch);
 
 // The largest batch that a plan was made for within the budget; 0 if none.
-std::int64_t largest_batch(const VariantMaker& make, const PlannedRun& run, const Fates& floor,
+std::int64_t largest_batch(const VariantMaker& make, const PlannedRun& run,
                            std::int64_t accumulate);
 
-// What one change of the request would do, from a plan that was made.
+// What one change of the request would do. A promise: the same command with that option has a plan
+// of floor_bytes, which was made.
 struct Lever {
   std::string option;  // "--batch 12"
   std::int64_t floor_bytes = 0;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "train/metrics.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -159,6 +160,28 @@ RunIdentity RunSettings::identity(const TrainingData& loaded, const nn::Input& i
                    {"class-weights", class_weights},
                    {"validation", loaded.validation ? fingerprint(*loaded.validation) : "none"}};
   return identity;
+}
+
+RunFiles RunSettings::files(const TrainingData& loaded, const nn::Input& input) const {
+  const std::int64_t epoch = loaded.train->size() / std::max<std::int64_t>(1, input.batch) + 1;
+  const std::int64_t steps = run.steps > 0 ? run.steps : epoch * run.epochs;
+  const std::int64_t epochs = steps / epoch + 1;
+  const std::int64_t checkpoints = run.save.keep + 1;
+  std::int64_t names = 0;
+  for (const std::string& name : loaded.train->class_names()) names += std::ssize(name) + 8;
+  // The sheet of the first batch twice, the plan, the log and what else has one size; of every step
+  // and epoch events and rows; a checkpoint's header has the names of the classes.
+  constexpr std::int64_t kOnce = std::int64_t{12} << 20;
+  constexpr std::int64_t kPerStep = 64;
+  constexpr std::int64_t kPerEpoch = 2048;
+  constexpr std::int64_t kPerConfusion = 256;  // of two classes: a cell of the picture, replaced
+  const auto classes = std::ssize(loaded.train->class_names());
+  const std::int64_t cells = classes <= ClassCounts::kMostConfused ? classes * classes : 0;
+  return {.checkpoints = checkpoints,
+          .weights = loaded.validation ? 1 : 0,
+          .histograms = run.histograms ? epochs : 0,
+          .records = kOnce + kPerStep * steps + kPerEpoch * epochs + kPerConfusion * cells +
+                     (checkpoints + 1) * names};
 }
 
 std::string args_text(const CLI::App& command, const RunSettings& s, const nn::Input& input,

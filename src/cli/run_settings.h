@@ -29,6 +29,8 @@ struct RunSettings : TrainingOptions {
   // Lengths and rates that depend on the data and the batch that was found.
   void settle(const TrainingData& data, const nn::Input& input);
   RunIdentity identity(const TrainingData& data, const nn::Input& input) const;
+  // What the run directory will hold at the most.
+  RunFiles files(const TrainingData& data, const nn::Input& input) const;
 };
 
 // The text of args.toml: every long option of the command that has a value, with those that were

@@ -7,7 +7,9 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/file_system.h"
 #include "base/files.h"
+#include "base/memory_usage.h"
 #include "cli/commands.h"
 #include "cli/crowding.h"
 #include "cli/plan_text.h"
@@ -176,6 +178,7 @@ void Training::load(Trainer& trainer, const RunState& from) {
 
 RunReport Training::train_stage(Ready& ready, const RunState& from) {
   const nn::Input input = s_.model.input();
+  release_free_memory();  // what planning held is not to lie beside the arena
   ready.trainer.open(s_.memory.spill);
   load(ready.trainer, from);
   s_.run.predicted_bytes = ready.run.plan.total_bytes;
@@ -233,6 +236,8 @@ int Training::go() {
   budget_ = find_budget(s_.memory);
   if (!is_quiet()) fmt::print("{}\n", budget_text(budget_));
   data_ = s_.load_data(budget_);
+  if (!memory_file_system(s_.out.empty() ? "runs" : s_.out).empty())
+    s_.files_in_memory = s_.files(*data_, s_.model.input());
   const bool thaws = !s_.freeze.empty() && s_.unfreeze_after > 0;
   // What comes later must fit too; so it is planned before anything starts.
   if (thaws) make_stage(false);

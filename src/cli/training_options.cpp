@@ -316,7 +316,7 @@ PipelineSettings TrainingOptions::pipeline(const nn::Input& input, bool training
 }
 
 VariantMaker TrainingOptions::maker(const TrainingData* loaded, int threads) const {
-  return [this, loaded, threads](std::int64_t batch, std::int64_t accumulate) {
+  const auto make = [this, loaded](std::int64_t batch, std::int64_t accumulate, int team) {
     nn::Input input = model.input();
     input.batch = batch;
     TrainerOptions options{.input = input,
@@ -328,21 +328,30 @@ VariantMaker TrainingOptions::maker(const TrainingData* loaded, int threads) con
                            .tuning = tuning(),
                            .seed = static_cast<std::uint64_t>(seed)};
     PipelineBytes bytes =
-        pipeline_bytes(pipeline(input, true, threads), {.largest_encoded = kLargestFile},
+        pipeline_bytes(pipeline(input, true, team), {.largest_encoded = kLargestFile},
                        assume_largest(kLargestPicture, static_cast<int>(input.channels)));
     if (loaded != nullptr) {
       options.train_batches = batch_sizes(loaded->train->size(), batch, drop_last);
-      bytes =
-          pipeline_bytes(pipeline(input, true, threads), loaded->train->index(), loaded->largest);
+      bytes = pipeline_bytes(pipeline(input, true, team), loaded->train->index(), loaded->largest);
       options.evaluate_batches.clear();
       if (loaded->validation) {
         options.evaluate_batches = batch_sizes(loaded->validation->size(), batch, false);
-        bytes = shared_bytes(bytes, pipeline_bytes(pipeline(input, false, threads),
+        bytes = shared_bytes(bytes, pipeline_bytes(pipeline(input, false, team),
                                                    loaded->validation->index(), loaded->largest));
       }
     }
-    return Variant{Trainer(op_table(), model.factory(), options), surroundings(bytes, threads)};
+    Surroundings around = surroundings(bytes, team);
+    if (loaded != nullptr) {
+      const IndexBytes index = index_bytes({loaded->train.get(), loaded->validation.get()});
+      around.index_bytes = index.held.count + class_bytes(loaded->train->class_names());
+      around.opening_bytes = index.opening.count;
+    }
+    around.batch = batch;
+    around.spills = !memory.spill.empty();
+    around.files = files_in_memory;
+    return Variant{Trainer(op_table(), model.factory(), options), around};
   };
+  return {.make = make, .threads = threads};
 }
 
 Ready make_ready(TrainingOptions& options, const TrainingData* data, const Budget& budget,
@@ -358,8 +367,7 @@ Ready make_ready(TrainingOptions& options, const TrainingData* data, const Budge
       options.model.batch = tried;
       Variant probe = make(tried, accumulate);
       const PlannedRun run = plan_run(probe, options.memory, budget, tried);
-      const std::int64_t found =
-          largest_batch(make, run, run.plan.frontier.points.back().fates, accumulate);
+      const std::int64_t found = largest_batch(make, run, accumulate);
       if (found == 0 && best == 0)
         throw refusal(probe.trainer, run, find_levers(make, options.memory, run));
       if (found <= best) break;

@@ -44,6 +44,7 @@ struct TrainingOptions {
   double bn_momentum = 0;     // 0: the network's own
   double average = 0;         // decay of the moving average of the weights; 0: none
   std::string class_weights;  // "balanced", or NAME=WEIGHT with commas; empty: all 1
+  RunFiles files_in_memory;   // what a run writes, where that is memory
 
   void add_to(CLI::App& command);
   // Checks everything that needs no data.

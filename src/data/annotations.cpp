@@ -3,15 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/held.h"
+
 namespace plimsoll {
-namespace {
-
-template <typename T>
-Bytes held(const std::vector<T>& values) {
-  return {static_cast<std::int64_t>(values.capacity() * sizeof(T))};
-}
-
-}  // namespace
 
 void Annotations::add_boxes(std::span<const Box> boxes, Size size) {
   if (boxes_.size() + boxes.size() > std::numeric_limits<std::uint32_t>::max())
@@ -62,8 +56,16 @@ Bytes Annotations::memory() const {
 
 void ListedSource::finish_index() {
   annotations_.settle();
-  index_.memory += annotations_.memory();
+  class_names_.shrink_to_fit();
+  defects_.shrink_to_fit();
   count_samples(*this, index_);
+  // A list that grows is copied into one twice as long, and at last into one of its own length.
+  index_.opening += annotations_.memory() * 2;
+  index_.memory += annotations_.memory() + held(class_names_) + held(index_.per_class) +
+                   held(index_.notes) + held(defects_);
+  for (const Complaint& defect : defects_)
+    for (const std::string* text : {&defect.where, &defect.got, &defect.expected, &defect.hint})
+      index_.memory += held(*text);
 }
 
 }  // namespace plimsoll

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/held.h"
 #include "base/text.h"
 #include "data/file_source.h"
 #include "data/folder.h"
@@ -61,6 +62,18 @@ std::vector<Level> walk(const fs::path& root, const std::string& top) {
   return found;
 }
 
+// What a walk holds at its end, when the last folder's entries are still there: their list, grown
+// by doubling, and the names.
+Bytes listing_bytes(const std::vector<Level>& levels) {
+  Bytes bytes = held(levels);
+  std::size_t most = 0;
+  for (const Level& level : levels) {
+    bytes += held(level.folder) + held(level.files);
+    most = std::max(most, level.files.size());
+  }
+  return bytes + heap_block(3 * most * sizeof(FolderEntry));
+}
+
 class Lister {
  public:
   Lister(fs::path root, std::span<const std::string_view> endings)
@@ -69,7 +82,9 @@ class Lister {
         source_(std::make_shared<FileSource>("a folder per class", root_)) {}
 
   void add_class(const std::string& name, std::int32_t label) {
-    for (const Level& level : walk(root_, name))
+    const std::vector<Level> levels = walk(root_, name);
+    source_->note_opening(listing_bytes(levels));
+    for (const Level& level : levels)
       for (const std::string& file : level.files) {
         const std::string path = level.folder + "/" + file;
         if (ends_with_any(file, endings_))

@@ -4,27 +4,32 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/held.h"
 #include "data/decode.h"
 
 namespace plimsoll {
 
 void NameList::add(std::string_view name) {
-  starts_.push_back(text_.size());
-  text_.append(name).push_back('\0');
+  if (blocks_.empty() || blocks_.back().size() + name.size() + 1 > blocks_.back().capacity())
+    blocks_.emplace_back().reserve(std::max(kBlock - 1, name.size() + 1));
+  std::string& block = blocks_.back();
+  places_.push_back({.block = static_cast<std::uint32_t>(blocks_.size() - 1),
+                     .begin = static_cast<std::uint32_t>(block.size())});
+  block.append(name).push_back('\0');
 }
 
 std::string_view NameList::operator[](std::int64_t i) const {
-  return text_.c_str() + starts_[static_cast<std::size_t>(i)];
+  const Place& place = places_[static_cast<std::size_t>(i)];
+  return blocks_[place.block].c_str() + place.begin;
 }
 
 void NameList::settle() {
-  text_.shrink_to_fit();
-  starts_.shrink_to_fit();
+  if (!blocks_.empty()) blocks_.back().shrink_to_fit();
+  blocks_.shrink_to_fit();
+  places_.shrink_to_fit();
 }
 
-Bytes NameList::memory() const {
-  return {static_cast<std::int64_t>(text_.capacity() + starts_.capacity() * sizeof(starts_[0]))};
-}
+Bytes NameList::memory() const { return held(blocks_) + held(places_); }
 
 FileSource::FileSource(std::string kind, std::filesystem::path root) : root_(root.string()) {
   index_.kind = std::move(kind);

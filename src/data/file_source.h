@@ -12,18 +12,24 @@
 
 namespace plimsoll {
 
-// Names in one arena: the text itself, a byte that ends it and 8 bytes of index for each.
+// Names packed into blocks: the text itself, a byte that ends it and 8 bytes of index for each.
+// Blocks are never copied: growing holds no more than what is there.
 class NameList {
  public:
   void add(std::string_view name);
   std::string_view operator[](std::int64_t i) const;
-  std::int64_t size() const { return std::ssize(starts_); }
+  std::int64_t size() const { return std::ssize(places_); }
   void settle();
   Bytes memory() const;
 
  private:
-  std::string text_;
-  std::vector<std::uint64_t> starts_;
+  struct Place {
+    std::uint32_t block, begin;
+  };
+  static constexpr std::size_t kBlock = 64 * 1024;
+
+  std::vector<std::string> blocks_;
+  std::vector<Place> places_;
 };
 
 // Filled by add(), then finish()ed, then immutable. An image's path is kept relative to `root`.
@@ -36,6 +42,8 @@ class FileSource final : public ListedSource {
   void add(std::string_view relative_path, Bytes size, std::span<const Box> boxes, Size picture);
   void add_defect(Complaint complaint);
   void add_note(std::string note);
+  // What a lister holds beside the source at this moment.
+  void note_opening(Bytes held) { index_.opening = std::max(index_.opening, held); }
   // Replaces every label l by to[l].
   void relabel(std::span<const std::int32_t> to) { annotations_.relabel(to); }
   void finish(std::vector<std::string> class_names);

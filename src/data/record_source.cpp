@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/held.h"
 #include "data/annotations.h"
 #include "data/folder.h"
 #include "data/record_parser.h"
@@ -109,7 +110,8 @@ class RecordLister {
     Index& index = source_->index_;
     index.notes = parser_.notes();
     index.files = std::ssize(source_->shards_);
-    index.memory += Bytes{static_cast<std::int64_t>(source_->places_.capacity() * sizeof(Place))};
+    index.memory += held(source_->places_);
+    index.opening += held(source_->places_) * 2;
     source_->finish_index();
     return source_;
   }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
+#include "base/held.h"
 #include "base/random.h"
 
 namespace plimsoll {
@@ -18,7 +20,8 @@ class Subset final : public Source {
     const double share = static_cast<double>(size()) /
                          static_cast<double>(std::max<std::int64_t>(1, whole_->size()));
     index_.encoded = {std::llround(static_cast<double>(whole_->index().encoded.count) * share)};
-    index_.memory += Bytes{std::ssize(members_) * 4};
+    index_.memory = held(members_) + held(index_.per_class) + held(index_.notes);
+    index_.opening = Bytes{0};
   }
 
   std::int64_t size() const override { return std::ssize(members_); }
@@ -34,6 +37,7 @@ class Subset final : public Source {
     return whole_->read(at(i), buffer);
   }
   const Index& index() const override { return index_; }
+  const Source* whole() const override { return whole_.get(); }
   const std::vector<Complaint>& defects() const override { return whole_->defects(); }
 
  private:
@@ -71,6 +75,20 @@ void count_samples(const Source& source, Index& index) {
     for (const Box& box : boxes) count(box.label);
     if (!source.has_boxes()) count(source.label(i));
   }
+}
+
+IndexBytes index_bytes(const std::vector<const Source*>& sources) {
+  // Lists of members while a source is split, contents and their order while it is scanned.
+  constexpr std::int64_t kPerSample = 24;
+  IndexBytes sum;
+  std::set<const Source*> counted;
+  for (const Source* source : sources)
+    for (; source != nullptr && counted.insert(source).second; source = source->whole()) {
+      const Index& index = source->index();
+      sum.held += index.memory;
+      sum.opening = std::max({sum.opening, index.opening, Bytes{source->size() * kPerSample}});
+    }
+  return sum;
 }
 
 SourcePtr make_subset(SourcePtr source, std::vector<std::uint32_t> members) {

@@ -42,7 +42,8 @@ struct Index {
   std::int64_t max_boxes = 0;      // of one sample
   Bytes encoded;                   // all samples together; of a part, in proportion
   Bytes largest_encoded;           // no read() fills more than this
-  Bytes memory;                    // what the index itself holds
+  Bytes memory;                    // what the source holds; of a part, beside the whole
+  Bytes opening;                   // the most it held beside that while it was made
   std::vector<std::string> notes;  // what was passed over or chosen, for people
   // Of a set that is published in parts: which this is ("train"; empty: all of them), and which
   // there are.
@@ -89,6 +90,8 @@ class Source {
   // index().largest_encoded.
   virtual Encoded read(std::int64_t i, std::vector<std::byte>& buffer) const = 0;
   virtual const Index& index() const = 0;
+  // The source that this one is a part of and holds; null where it stands alone.
+  virtual const Source* whole() const { return nullptr; }
   // What was found damaged while listing and is not among the samples: all of it, up to
   // kMostDefects. Never to be passed over in silence.
   virtual const std::vector<Complaint>& defects() const = 0;
@@ -96,6 +99,13 @@ class Source {
 
 // Fills samples, per_class, boxes and max_boxes of an index from what the source says of each.
 void count_samples(const Source& source, Index& index);
+
+// What sources hold together: one that several are parts of is there once.
+struct IndexBytes {
+  Bytes held;
+  Bytes opening;  // the most beside it, while they are opened, split and scanned one by one
+};
+IndexBytes index_bytes(const std::vector<const Source*>& sources);
 
 inline constexpr std::size_t kMostDefects = 10'000;
 

@@ -18,6 +18,29 @@ constexpr std::int64_t kLetter = 2;  // pixels of the sheet for one of the font
 constexpr std::int64_t kLabelHeight = kGlyphHeight * kLetter + 8;
 constexpr std::uint8_t kPaper = 255, kInk = 30;
 
+// Where tiles lie on a sheet.
+struct Grid {
+  std::int64_t grow = 1, shrink = 1;  // of a tile's pixels
+  std::int64_t tile_width = 0, tile_height = 0;
+  std::int64_t columns = 0, width = 0, height = 0;
+};
+
+Grid grid_of(std::int64_t count, const TileShape& shape) {
+  Grid grid;
+  const std::int64_t longer = std::max(shape.width, shape.height);
+  grid.grow = std::max<std::int64_t>(1, (kLeastSide + longer - 1) / longer);
+  grid.shrink = (longer + kMostSide - 1) / kMostSide;
+  grid.tile_width = (shape.width + grid.shrink - 1) / grid.shrink * grid.grow;
+  grid.tile_height = (shape.height + grid.shrink - 1) / grid.shrink * grid.grow;
+  // A little wider than high, as screens are.
+  grid.columns = std::min<std::int64_t>(
+      count, static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(count) * 1.6))));
+  const std::int64_t rows = (count + grid.columns - 1) / grid.columns;
+  grid.width = kGap + grid.columns * (grid.tile_width + kGap);
+  grid.height = kGap + rows * (grid.tile_height + kLabelHeight + kGap);
+  return grid;
+}
+
 class Sheet {
  public:
   Sheet(std::int64_t width, std::int64_t height)
@@ -71,29 +94,27 @@ std::string mosaic_png(std::span<const Tile> tiles, const TileShape& shape) {
   for (const Tile& tile : tiles)
     expect(std::cmp_equal(tile.pixels.size(), shape.width * shape.height * shape.channels),
            "a tile has the pixels of its shape");
-  const std::int64_t longer = std::max(shape.width, shape.height);
-  const std::int64_t grow = std::max<std::int64_t>(1, (kLeastSide + longer - 1) / longer);
-  const std::int64_t shrink = (longer + kMostSide - 1) / kMostSide;
-  const std::int64_t width = (shape.width + shrink - 1) / shrink * grow;
-  const std::int64_t height = (shape.height + shrink - 1) / shrink * grow;
   const auto count = static_cast<std::int64_t>(tiles.size());
-  // A little wider than high, as screens are.
-  const auto columns = std::min<std::int64_t>(
-      count, static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(count) * 1.6))));
-  const std::int64_t rows = (count + columns - 1) / columns;
-  Sheet sheet(kGap + columns * (width + kGap), kGap + rows * (height + kLabelHeight + kGap));
+  const Grid grid = grid_of(count, shape);
+  Sheet sheet(grid.width, grid.height);
   for (std::int64_t i = 0; i < count; ++i) {
     const Tile& tile = tiles[static_cast<std::size_t>(i)];
-    const std::int64_t left = kGap + i % columns * (width + kGap);
-    const std::int64_t top = kGap + i / columns * (height + kLabelHeight + kGap);
-    for (std::int64_t y = 0; y < height; ++y)
-      for (std::int64_t x = 0; x < width; ++x)
+    const std::int64_t left = kGap + i % grid.columns * (grid.tile_width + kGap);
+    const std::int64_t top = kGap + i / grid.columns * (grid.tile_height + kLabelHeight + kGap);
+    for (std::int64_t y = 0; y < grid.tile_height; ++y)
+      for (std::int64_t x = 0; x < grid.tile_width; ++x)
         for (std::int64_t c = 0; c < 3; ++c)
-          sheet.at(left + x, top + y)[c] =
-              sample(tile, shape, x / grow * shrink, y / grow * shrink, c, shrink);
-    sheet.write(left, top + height + 5, fitting(tile.label, width));
+          sheet.at(left + x, top + y)[c] = sample(tile, shape, x / grid.grow * grid.shrink,
+                                                  y / grid.grow * grid.shrink, c, grid.shrink);
+    sheet.write(left, top + grid.tile_height + 5, fitting(tile.label, grid.tile_width));
   }
   return sheet.png();
+}
+
+std::int64_t mosaic_bytes(std::size_t tiles, const TileShape& shape) {
+  const Grid grid =
+      grid_of(static_cast<std::int64_t>(std::clamp<std::size_t>(tiles, 1, kMostTiles)), shape);
+  return grid.width * grid.height * 3;
 }
 
 }  // namespace plimsoll::draw

@@ -23,4 +23,7 @@ struct TileShape {
 inline constexpr std::size_t kMostTiles = 64;
 std::string mosaic_png(std::span<const Tile> tiles, const TileShape& shape);
 
+// Bytes of the sheet's pixels, before they are compressed.
+std::int64_t mosaic_bytes(std::size_t tiles, const TileShape& shape);
+
 }  // namespace plimsoll::draw

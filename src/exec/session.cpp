@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/step_region.h"
 #include "kernels/half.h"
+#include "plan/carry.h"
 #include "plan/storage.h"
 
 namespace plimsoll {
@@ -104,13 +105,8 @@ void Session::plan(const Fates& training, std::span<const std::int64_t> offsets)
   for (std::size_t t = 0; t < tracks_.size(); ++t) {
     const Problem problem = this->problem(t);
     Track& track = *tracks_[t];
-    Fates fates = problem.all(Fate::keep);
-    if (track.request.trains())
-      for (std::int32_t root : problem.choices()) {
-        const ValueId model =
-            graph(0).find(track.request.graph.values()[static_cast<std::size_t>(root)].name);
-        if (model) fates[static_cast<std::size_t>(root)] = training[model.at()];
-      }
+    const Fates fates =
+        track.request.trains() ? carry_fates(training, graph(0), problem) : problem.all(Fate::keep);
     // What does not train is planned the same way every time.
     if (track.request.trains() || track.tape.instructions.empty()) {
       track.tape = make_tape(problem, fates, t == 0 ? offsets : std::span<const std::int64_t>());

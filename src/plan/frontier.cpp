@@ -52,6 +52,29 @@ Fates kept_as(const Problem& problem, Fates fates, Fate other) {
   return fates;
 }
 
+// Where the search over a frontier begins: cuts of the network into segments, and the floor.
+struct Start {
+  std::vector<Fates> seeds;
+  Fates plain_floor;  // without means that must be asked for; empty where none were
+  Fates floor;
+};
+
+Start start_search(const Problem& problem, const Means& means) {
+  Start start{.seeds = segment_seeds(problem), .plain_floor = {}, .floor = {}};
+  std::vector<Fates>& seeds = start.seeds;
+  seeds.push_back(problem.cheap());
+  // More means must not end in a larger plan, so they start from what fewer can do.
+  if (means.half || means.spill) start.plain_floor = find_floor(problem, {}, seeds);
+  if (means.half)
+    for (std::size_t i = 0, whole = seeds.size(); i < whole; ++i)
+      for (const Fate fate : {Fate::half, Fate::half_once})
+        seeds.push_back(kept_as(problem, seeds[i], fate));
+  if (means.spill) seeds.push_back(problem.all(Fate::spill));
+  if (!start.plain_floor.empty()) seeds.push_back(start.plain_floor);
+  start.floor = find_floor(problem, means, seeds);
+  return start;
+}
+
 PlanPoint place_plan(Scheduler& scheduler, const Fates& fates) {
   expect(scheduler.run(fates), "a plan that was scheduled before");
   Placement placement = place(scheduler.blocks());
@@ -59,6 +82,14 @@ PlanPoint place_plan(Scheduler& scheduler, const Fates& fates) {
           .extra_seconds = scheduler.schedule().extra_seconds,
           .fates = fates,
           .offsets = std::move(placement.offset)};
+}
+
+PlanPoint smallest_of(const Problem& problem, const Start& start) {
+  Scheduler scheduler(problem);
+  PlanPoint least = place_plan(scheduler, start.floor);
+  if (start.plain_floor.empty()) return least;
+  PlanPoint plain = place_plan(scheduler, start.plain_floor);
+  return plain.bytes < least.bytes ? plain : least;
 }
 
 }  // namespace
@@ -69,20 +100,15 @@ const PlanPoint* Frontier::best_within(std::int64_t bytes) const {
   return nullptr;
 }
 
+PlanPoint find_smallest(const Problem& problem, const Means& means) {
+  return smallest_of(problem, start_search(problem, means));
+}
+
 Frontier find_frontier(const Problem& problem, const Means& means) {
   const Fates keep = problem.all(Fate::keep);
-  std::vector<Fates> seeds = segment_seeds(problem);
-  seeds.push_back(problem.cheap());
-  // More means must not end in a larger plan, so they start from what fewer can do.
-  Fates plain_floor;
-  if (means.half || means.spill) plain_floor = find_floor(problem, {}, seeds);
-  if (means.half)
-    for (std::size_t i = 0, whole = seeds.size(); i < whole; ++i)
-      for (const Fate fate : {Fate::half, Fate::half_once})
-        seeds.push_back(kept_as(problem, seeds[i], fate));
-  if (means.spill) seeds.push_back(problem.all(Fate::spill));
-  if (!plain_floor.empty()) seeds.push_back(plain_floor);
-  const Fates floor = find_floor(problem, means, seeds);
+  const Start start = start_search(problem, means);
+  const std::vector<Fates>& seeds = start.seeds;
+  const Fates& floor = start.floor;
 
   Archive archive;
   Search search(problem, means, Price::known, archive);
@@ -120,11 +146,7 @@ Frontier find_frontier(const Problem& problem, const Means& means) {
 
   Frontier frontier;
   Scheduler scheduler(problem);
-  PlanPoint least = place_plan(scheduler, floor);
-  if (!plain_floor.empty()) {
-    PlanPoint plain = place_plan(scheduler, plain_floor);
-    if (plain.bytes < least.bytes) least = std::move(plain);
-  }
+  PlanPoint least = smallest_of(problem, start);
   std::int64_t previous = 0;
   for (const Archive::Entry& entry : archive.pareto()) {
     // Points closer than this are not worth their placement.

@@ -38,5 +38,7 @@ struct Frontier {
 // Deterministic: a fixed number of tries in a fixed sequence. The floor does not depend on
 // NodeWork::seconds.
 Frontier find_frontier(const Problem& problem, const Means& means);
+// The floor of that frontier, and nothing else.
+PlanPoint find_smallest(const Problem& problem, const Means& means);
 
 }  // namespace plimsoll

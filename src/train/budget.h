@@ -38,4 +38,7 @@ struct RunPlan {
 // floor is the smallest budget; what does not fit is described like that. Deterministic.
 RunPlan plan_within(Session& session, const BudgetRequest& request);
 
+// plan_within()'s floor_bytes, found without the rest of the frontier: in a fraction of its time.
+std::int64_t smallest_bytes(Session& session, const BudgetRequest& request);
+
 }  // namespace plimsoll

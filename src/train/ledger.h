@@ -15,9 +15,12 @@ struct LedgerLine {
   bool operator==(const LedgerLine&) const = default;
 };
 
-// Logs, events and pictures of a run: the sheet of its first batch, as pixels, as PNG and as an
-// event, takes the most.
-inline constexpr std::int64_t kRecordsBuffer = std::int64_t{6} << 20;
+// Lines that are named elsewhere, too.
+inline constexpr const char* kInputLine = "input buffers";
+inline constexpr const char* kIndexLine = "index of the data";
+
+// Pictures on the sheet of a run's first batch.
+inline constexpr std::size_t kSheetTiles = 18;
 
 // Adds up to the high-water mark of the process: resident memory and its page tables.
 struct Ledger {
@@ -25,12 +28,25 @@ struct Ledger {
   std::int64_t total() const;
 };
 
+// What a run writes into its directory, where that directory is memory. All zero on a disk.
+struct RunFiles {
+  std::int64_t checkpoints = 0;  // at once, the one that is being written included
+  std::int64_t weights = 0;      // files of weights alone
+  std::int64_t histograms = 0;   // of every weight
+  std::int64_t records = 0;      // bytes of everything else
+};
+
 // What a run needs beside the arena.
 struct Surroundings {
-  std::int64_t input_bytes = 0;   // index and queue
-  std::int64_t worker_bytes = 0;  // of each data worker: a file, its decoder, its thread
-  int workers = 0;                // that read data
+  std::int64_t index_bytes = 0;    // lists of samples and classes
+  std::int64_t opening_bytes = 0;  // the most beside them while the data is opened and scanned
+  std::int64_t input_bytes = 0;    // batches that wait
+  std::int64_t worker_bytes = 0;   // of each data worker: a file, its decoder, its thread
+  int workers = 0;                 // that read data
   int threads = 1;
+  std::int64_t batch = 0;  // of a run that draws its first batch; 0: none is drawn
+  bool spills = false;
+  RunFiles files;
 
   Surroundings with_workers(int count) const {
     Surroundings fewer = *this;
@@ -39,7 +55,11 @@ struct Surroundings {
   }
 };
 
-// Bytes of the process for an arena of that size.
+// What a run holds for every class beside weights: its name, counts of an evaluation, and the names
+// in a checkpoint's header while that is written.
+std::int64_t class_bytes(const std::vector<std::string>& names);
+
+// Bytes of the process for an arena of that size; the session is planned.
 std::int64_t process_bytes(const Session& session, const Surroundings& around,
                            std::int64_t arena_bytes);
 

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t kMostSamples = 1024;
 constexpr double kSecondsBetweenPictures = 10;
-constexpr std::size_t kSheetTiles = 18;  // at most 256 pixels wide: see kRecordsBuffer
 
 double or_none(const std::optional<double>& value) { return value.value_or(draw::kNoValue); }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "plan/carry.h"
 #include "plan/plan.h"
 #include "plan/schedule.h"
 #include "tests/support/mini_networks.h"
@@ -56,6 +57,50 @@ TEST_P(Planner, ReachesEveryBudgetFromTheFloorUpAndNeverSlowerWithMore) {
     EXPECT_EQ(slowest, 0);
     EXPECT_FALSE(plan_with(floor.floor_bytes - 1).fits);
   }
+}
+
+// The last part of a batch is planned, and the early ones, which have other values, follow it.
+TEST_P(Planner, ReachesEveryBudgetFromTheFloorUpWithABatchInParts) {
+  Trainer trainer = make_trainer(GetParam(), 11, 2);
+  const auto plan_with = [&](std::int64_t bytes) {
+    return plan_within(trainer.session(), {.bytes = bytes, .cache = testing::TempDir()});
+  };
+  const RunPlan floor = plan_with(1);
+  for (int i = 0; i <= 24; ++i) {
+    const std::int64_t budget =
+        floor.floor_bytes + (floor.unlimited_bytes - floor.floor_bytes) * i / 24;
+    const RunPlan plan = plan_with(budget);
+    EXPECT_TRUE(plan.fits) << budget << " of " << floor.floor_bytes << " needed";
+    EXPECT_LE(plan.total_bytes, budget);
+  }
+}
+
+TEST_P(Planner, FindsTheFloorAloneAsItFindsItWithTheFrontier) {
+  for (const Means means : {Means{}, Means{.half = true}, Means{.spill = true}}) {
+    EXPECT_EQ(find_smallest(problem_, means), find_frontier(problem_, means).points.back());
+    const BudgetRequest request{.means = means, .cache = testing::TempDir()};
+    const std::int64_t smallest = smallest_bytes(trainer_.session(), request);
+    EXPECT_EQ(smallest, plan_within(trainer_.session(), request).floor_bytes);
+  }
+}
+
+TEST_P(Planner, CarriesFatesToAnotherGraphOfTheNetworkByName) {
+  Fates fates = problem_.all(Fate::keep);
+  for (std::size_t i = 0; i < problem_.choices().size(); i += 3)
+    fates[static_cast<std::size_t>(problem_.choices()[i])] = Fate::redo_once;
+  const Trainer parts = make_trainer(GetParam(), 16, 2);
+  const Problem other = parts.session().problem(0);
+  const Fates carried = carry_fates(fates, problem_.graph(), other);
+  ASSERT_EQ(carried.size(), other.graph().values().size());
+  int redone = 0;
+  for (const std::int32_t root : other.choices()) {
+    const ValueId same =
+        problem_.graph().find(other.graph().values()[static_cast<std::size_t>(root)].name);
+    if (!same) continue;
+    EXPECT_EQ(carried[static_cast<std::size_t>(root)], fates[same.at()]);
+    redone += carried[static_cast<std::size_t>(root)] == Fate::redo_once ? 1 : 0;
+  }
+  EXPECT_GT(redone, 3);
 }
 
 TEST_P(Planner, FindsTheSameFrontierTwiceAndReadsItBackFromItsText) {

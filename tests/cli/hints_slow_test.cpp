@@ -1,0 +1,20 @@
+// Thirty refusals, every hint of each; hints_test is its short form.
+#include <gtest/gtest.h>
+
+#include "tests/cli/hinted_runs.h"
+
+namespace plimsoll {
+namespace {
+
+TEST(ManyHints, AreKeptByTheCommandsTheyName) {
+  std::mt19937 chance(11);
+  const std::vector<std::string> networks{"resnet20",  "inception_mini", "xception_mini",
+                                          "googlenet", "mobilenet",      "mobilenet_v2"};
+  int fitting = 0;
+  for (std::size_t i = 0; i < 30; ++i)
+    fitting += expect_hints_are_kept(chance, networks[i % networks.size()]);
+  EXPECT_GT(fitting, 30);
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,45 @@
+// A hint is a promise: the command that it names does what it says.
+#include <gtest/gtest.h>
+
+#include "tests/cli/hinted_runs.h"
+#include "tests/support/image_folder.h"
+
+namespace plimsoll {
+namespace {
+
+TEST(Hints, AreKeptByTheCommandsTheyName) {
+  std::mt19937 chance(7);
+  int fitting = 0;
+  for (const char* network : {"resnet20", "xception_mini"})
+    fitting += expect_hints_are_kept(chance, network);
+  EXPECT_GT(fitting, 2);
+}
+
+// Its carried plan was 283.67 MiB, its own is larger.
+TEST(Hints, OfABatchAreKeptWhereAPlanOfItsOwnIsLarger) {
+  const std::string words = "--model googlenet --batch 32 --memory 297444982 ";
+  for (const nlohmann::json& lever : planned(words, 3)["levers"]) {
+    const std::string option = lever["option"];
+    if (!option.starts_with("--batch ")) continue;
+    EXPECT_EQ(planned(words + option, 0)["floor_bytes"], lever["floor_bytes"]) << option;
+  }
+}
+
+TEST(Hints, OfARunThatReadsLargePicturesAreAboutPictures) {
+  const TemporaryFolder folder;
+  for (const char* name : {"a/1.bmp", "a/2.bmp", "b/1.bmp", "b/2.bmp"})
+    folder.put(name, bmp_image(5000, 4000, 1));
+  const std::string words =
+      folder.path().string() + " --model resnet20 --image 32 --batch 2 --threads 2 ";
+  const auto floor = planned(words + "--memory unlimited", 0)["floor_bytes"].get<std::int64_t>();
+  const Outcome refused =
+      run_program("train " + words + "--memory " + std::to_string(floor - (1 << 20)));
+  EXPECT_EQ(refused.code, 3) << refused.output;
+  EXPECT_NE(refused.output.find("most of it reads data"), std::string::npos) << refused.output;
+  EXPECT_NE(refused.output.find("smaller pictures"), std::string::npos) << refused.output;
+  EXPECT_EQ(refused.output.find("fullest at"), std::string::npos) << refused.output;
+  EXPECT_EQ(refused.output.find("BatchNorm"), std::string::npos) << refused.output;
+}
+
+}  // namespace
+}  // namespace plimsoll
