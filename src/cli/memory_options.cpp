@@ -104,8 +104,8 @@ bool is_bound_by_input(const PlannedRun& run) {
 // What reading data takes, part by part, and what makes that less.
 std::string input_text(const Surroundings& around) {
   return fmt::format(
-      "most of it reads data: {} for a worker to read, decode and resize the largest picture, {} "
-      "for batches that wait, {} for the list of samples",
+      "reading data takes the most: {} for a worker to read, decode and resize a picture, {} for "
+      "batches that wait, {} for the list of samples",
       size_text(around.worker_bytes), size_text(around.input_bytes), size_text(around.index_bytes));
 }
 
@@ -114,8 +114,9 @@ std::string input_hint(const Surroundings& around) {
     return "\nhint: smaller pictures: make them smaller once (a short side of 320 to 400 is "
            "plenty)";
   if (around.index_bytes > around.input_bytes)
-    return "\nhint: a shorter list: TFRecord files hold pictures without a name for each, --data a "
-           "part of them";
+    return "\nhint: less data: IDX files are held whole, of folders and lists the names of all "
+           "files; "
+           "TFRecord files take some bytes a sample";
   return "\nhint: smaller batches or a smaller --image";
 }
 
@@ -155,7 +156,9 @@ Budget find_budget(const MemoryOptions& options) {
   const MemoryLimit limit = tightest_limit(memory_limits());
   if (options.memory.empty()) return {limit.left.count, limit.named};
   const Bytes asked = parse_bytes(options.memory, "--memory");
-  if (asked != kUnlimited && asked > limit.left)
+  // A group's counters lag, and hold some pages of the kernel for us.
+  constexpr Bytes kNoise = 2_MiB;
+  if (asked != kUnlimited && asked > limit.left + kNoise)
     fmt::print(stderr, "plimsoll: --memory {}: more than the {} that {} leaves\n", options.memory,
                to_string(limit.left), limit.named);
   return {asked.count, "--memory"};
@@ -275,10 +278,10 @@ BudgetError refusal(const Trainer& trainer, const PlannedRun& run,
                         lever.floor_bytes <= run.budget.bytes ? ", which fits" : "", lever.note);
   return BudgetError(
       {.where = fmt::format("budget {} ({})", size_text(run.budget.bytes), run.budget.bound_by),
-       .got = fmt::format("the smallest plan needs {}; {}", size_text(run.plan.floor_bytes),
-                          by_input ? input_text(run.request.around)
-                                   : fmt::format("it is fullest at '{}', which holds {}",
-                                                 usage.step_names[usage.peak_step], tensors)),
+       .got = fmt::format("the smallest plan needs {}; {}{}", size_text(run.plan.floor_bytes),
+                          by_input ? input_text(run.request.around) + "; the step " : "it ",
+                          fmt::format("is fullest at '{}', which holds {}",
+                                      usage.step_names[usage.peak_step], tensors)),
        .expected = "expected a plan within the budget; nothing was started",
        .hint = hint});
 }

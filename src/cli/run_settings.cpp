@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "draw/mosaic.h"
 #include "train/metrics.h"
 
 namespace plimsoll::cli {
@@ -169,9 +170,11 @@ RunFiles RunSettings::files(const TrainingData& loaded, const nn::Input& input) 
   const std::int64_t checkpoints = run.save.keep + 1;
   std::int64_t names = 0;
   for (const std::string& name : loaded.train->class_names()) names += std::ssize(name) + 8;
-  // The sheet of the first batch twice, the plan, the log and what else has one size; of every step
-  // and epoch events and rows; a checkpoint's header has the names of the classes.
-  constexpr std::int64_t kOnce = std::int64_t{12} << 20;
+  // The plan, the log, pictures and what else has one size, the sheet of the first batch twice; of
+  // every step and epoch events and rows; a checkpoint's header has the names of the classes.
+  const std::int64_t sheet = draw::mosaic_bytes(
+      kSheetTiles, {.width = input.image.w, .height = input.image.h, .channels = input.channels});
+  const std::int64_t once = (std::int64_t{3} << 20) + 2 * sheet;
   constexpr std::int64_t kPerStep = 64;
   constexpr std::int64_t kPerEpoch = 2048;
   constexpr std::int64_t kPerConfusion = 256;  // of two classes: a cell of the picture, replaced
@@ -180,7 +183,7 @@ RunFiles RunSettings::files(const TrainingData& loaded, const nn::Input& input) 
   return {.checkpoints = checkpoints,
           .weights = loaded.validation ? 1 : 0,
           .histograms = run.histograms ? epochs : 0,
-          .records = kOnce + kPerStep * steps + kPerEpoch * epochs + kPerConfusion * cells +
+          .records = once + kPerStep * steps + kPerEpoch * epochs + kPerConfusion * cells +
                      (checkpoints + 1) * names};
 }
 

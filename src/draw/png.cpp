@@ -25,6 +25,7 @@ std::string encode_png(std::int64_t width, std::int64_t height, std::int64_t cha
     throw DataError(
         {.where = "PNG", .got = std::string("cannot be made: ") + image.message, .expected = {}});
   bytes.resize(size);
+  bytes.shrink_to_fit();
   return bytes;
 }
 

@@ -52,10 +52,15 @@ ProtoWriter event_at(double time, std::int64_t step) {
   return message;
 }
 
-std::string summary_event(double time, std::int64_t step, const ProtoWriter& summary_value) {
+// Each form goes when the next is made: a picture is there twice at the most.
+std::string summary_event(double time, std::int64_t step, ProtoWriter summary_value) {
   ProtoWriter summary;
   summary.message(kSummaryValue, summary_value);
-  return event_at(time, step).message(event::kSummary, summary).text();
+  summary_value = {};
+  ProtoWriter message = event_at(time, step);
+  message.message(event::kSummary, summary);
+  summary = {};
+  return message.text();
 }
 
 template <typename T>
@@ -150,7 +155,7 @@ bool EventFile::open(const fs::path& folder, std::int64_t seconds) {
 bool EventFile::scalar(std::string_view tag, std::int64_t step, double number) {
   ProtoWriter entry;
   entry.bytes(value::kTag, tag).float32(value::kSimpleValue, static_cast<float>(number));
-  return append(summary_event(clock_(), step, entry));
+  return append(summary_event(clock_(), step, std::move(entry)));
 }
 
 bool EventFile::histogram(std::string_view tag, std::int64_t step, std::span<const float> values) {
@@ -188,19 +193,19 @@ bool EventFile::histogram(std::string_view tag, std::int64_t step, std::span<con
     message.packed(histogram_field::kLimits, limits).packed(histogram_field::kBucket, counts);
   ProtoWriter entry;
   entry.bytes(value::kTag, tag).message(value::kHistogram, message);
-  return append(summary_event(clock_(), step, entry));
+  return append(summary_event(clock_(), step, std::move(entry)));
 }
 
 bool EventFile::image(std::string_view tag, std::int64_t step, std::int64_t width,
                       std::int64_t height, std::string_view png) {
-  ProtoWriter message;
-  message.nonzero_integer(image_field::kHeight, height)
-      .nonzero_integer(image_field::kWidth, width)
-      .integer(image_field::kColours, image_field::kRgb)
-      .bytes(image_field::kEncoded, png);
   ProtoWriter entry;
-  entry.bytes(value::kTag, tag).message(value::kImage, message);
-  return append(summary_event(clock_(), step, entry));
+  entry.bytes(value::kTag, tag)
+      .message(value::kImage, ProtoWriter()
+                                  .nonzero_integer(image_field::kHeight, height)
+                                  .nonzero_integer(image_field::kWidth, width)
+                                  .integer(image_field::kColours, image_field::kRgb)
+                                  .bytes(image_field::kEncoded, png));
+  return append(summary_event(clock_(), step, std::move(entry)));
 }
 
 bool EventFile::append(std::string_view event) {

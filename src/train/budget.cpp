@@ -33,10 +33,12 @@ RunPlan plan_within(Session& session, const BudgetRequest& request) {
   plan.unlimited_bytes = bytes_with(session, points.front(), around);
   plan.floor_bytes = bytes_with(session, points.back(), with_fewest_workers(around));
   // The frontier is that of the first tape. Others (the early parts of a batch, its partial last
-  // one, evaluation) live in the same arena and may be larger: only planning them all tells.
+  // one, evaluation) live in the same arena and may be larger: only planning them all tells. A
+  // point of a larger arena and a shorter tape may total a little less than the floor; the floor
+  // stands.
   const std::int64_t residents = session.resident_bytes();
   const auto fits = [&](const PlanPoint& point) {
-    return residents + point.bytes <= request.bytes &&
+    return request.bytes >= plan.floor_bytes && residents + point.bytes <= request.bytes &&
            bytes_with(session, point, around) <= request.bytes;
   };
   plan.point = static_cast<std::size_t>(std::ranges::find_if(points, fits) - points.begin());

@@ -44,8 +44,8 @@ std::int64_t page_table_bytes(std::int64_t arena, const Counts& counts) {
   return arena / 512 + 160 * kKiB + 768 * counts.compiled;
 }
 
-// The sheet of the first batch as pixels, and what is compressed of it as PNG, as a file and as an
-// event: photographs hardly get smaller, and what was enlarged for the sheet is as it was before.
+// The sheet of the first batch as pixels, room for as many to compress them into, and the PNG,
+// which of photographs is not much smaller than their pixels and of what was enlarged is no larger.
 std::int64_t picture_bytes(const Session& session, std::int64_t batch) {
   if (batch == 0) return 0;
   const Shape& image = session.graph(0).spec(session.graph(0).find("image")).shape;
@@ -53,7 +53,7 @@ std::int64_t picture_bytes(const Session& session, std::int64_t batch) {
   const auto tiles = std::min(kSheetTiles, static_cast<std::size_t>(batch));
   const std::int64_t sheet = draw::mosaic_bytes(tiles, tile);
   const std::int64_t pixels = static_cast<std::int64_t>(tiles) * tile.width * tile.height * 3;
-  return kMiB / 4 + sheet + 3 * std::min(pixels, sheet);
+  return kMiB / 4 + 2 * sheet + 9 * std::min(pixels, sheet) / 10;
 }
 
 // Bytes of a tensor in a file.
@@ -83,7 +83,7 @@ std::vector<LedgerLine> lines_beside(const Session& session, const Surroundings&
       {kInputLine, around.input_bytes + around.worker_bytes * around.workers},
       {"writing checkpoints, pictures",
        std::max(kCheckpointBuffer, picture_bytes(session, around.batch))},
-      {"run directory, in memory", file_bytes(session, around.files)},
+      {kFilesLine, file_bytes(session, around.files)},
       {"compiled kernels", 32 * kKiB * counts.compiled},
       {"graph and plan", 3 * kMiB / 2 + 224 * kKiB * static_cast<std::int64_t>(session.tapes()) +
                              1088 * counts.operands},
@@ -107,7 +107,7 @@ std::int64_t class_bytes(const std::vector<std::string>& names) {
   const std::int64_t classes = std::ssize(names);
   const std::int64_t cells = classes <= ClassCounts::kMostConfused ? classes * classes : 0;
   constexpr std::int64_t kCounts = 3;
-  constexpr std::int64_t kCopies = 6;  // the run's identity, a checkpoint's metadata and header
+  constexpr std::int64_t kCopies = 7;  // the run's identity, a checkpoint's metadata and header
   return held(names).count + (kCounts * classes + cells) * std::int64_t{sizeof(std::int64_t)} +
          kCopies * text;
 }

@@ -18,6 +18,7 @@ struct LedgerLine {
 // Lines that are named elsewhere, too.
 inline constexpr const char* kInputLine = "input buffers";
 inline constexpr const char* kIndexLine = "index of the data";
+inline constexpr const char* kFilesLine = "run directory, in memory";
 
 // Pictures on the sheet of a run's first batch.
 inline constexpr std::size_t kSheetTiles = 18;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -110,6 +111,12 @@ std::int64_t whole_batches(const RunData& data, const RunOptions& options) {
   return drops ? data.train_samples / options.batch * options.batch : data.train_samples;
 }
 
+// What the process itself needs: files that are memory are in its container's count already.
+std::int64_t needed_bytes(const RunOptions& options) {
+  const auto files = std::ranges::find(options.ledger.lines, kFilesLine, &LedgerLine::line);
+  return options.predicted_bytes - (files == options.ledger.lines.end() ? 0 : files->bytes);
+}
+
 std::int64_t run_length(std::int64_t steps_per_epoch, const RunOptions& options) {
   const std::int64_t all = steps_per_epoch * options.epochs;
   return options.steps > 0 ? std::min(options.steps, all) : all;
@@ -153,7 +160,7 @@ Run::Run(Trainer& trainer, const RunData& data, const RunOptions& options, const
                  std::_Exit(4);
                },
            .squeezed = [this](const std::string& text) { recorder_.message("memory: " + text); }},
-          options.predicted_bytes) {
+          needed_bytes(options)) {
   report_.model = options.model;
   progress_.epochs = options.epochs;
 }
