@@ -75,7 +75,10 @@ void throw_file_error(const fs::path& path, std::string_view doing, int error_nu
   throw DataError({.where = path.string(),
                    .got = std::string(doing) + ": " + std::generic_category().message(error_number),
                    .expected = {},
-                   .hint = full ? "free some space, or choose another folder with --out" : ""});
+                   .hint = error_number == EFBIG
+                               ? "`ulimit -f`, or the file system, allows no larger files"
+                           : full ? "free some space, or choose another folder with --out"
+                                  : ""});
 }
 
 FileHandle::FileHandle(FileHandle&& other) noexcept : descriptor_(other.release()) {}

@@ -1,8 +1,10 @@
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <map>
 #include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/cpu.h"
@@ -11,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/manual.h"
 #include "cli/options.h"
+#include "cli/standard_streams.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -118,10 +121,12 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace plimsoll::cli
 
-int main(int count, char** words) {
+namespace {
+
+int run_and_complain(const std::vector<std::string>& words) {
   using namespace plimsoll;
   try {
-    return cli::run({words + 1, words + count});
+    return cli::run(words);
   } catch (const UsageError& error) {
     return cli::complain(error, cli::kUsage);
   } catch (const BudgetError& error) {
@@ -133,4 +138,20 @@ int main(int count, char** words) {
   } catch (const std::exception& error) {
     return cli::complain(error, cli::kFailed);
   }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  using namespace plimsoll;
+  // A file that may not grow and a reader that went away are errors of a write, not the end.
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
+  cli::keep_streams_going();
+  const int code = run_and_complain({words + 1, words + count});
+  const int failure = cli::finish_standard_output();
+  if (failure == 0) return code;
+  std::fprintf(stderr, "plimsoll: standard output: cannot write: %s; expected room for it\n",
+               std::generic_category().message(failure).c_str());
+  return code == cli::kDone ? cli::kFailed : code;
 }

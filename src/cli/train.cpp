@@ -251,7 +251,7 @@ int Training::go() {
     s_.run.pause_after = s_.unfreeze_after;
     report = train_stage(*ready, from);
     s_.run.pause_after = 0;
-    if (report.stopped_by == "epochs" && report.epochs < s_.run.epochs) {
+    if (report.stopped_by == kPause) {
       ready.reset();
       from = Checkpoint(s_.run.out / "weights" / "last.safetensors").state;
       ready.emplace(make_stage(false));

@@ -2,13 +2,14 @@
 // changed, and what is the state for others to read.
 #pragma once
 
-#include <atomic>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -16,12 +17,19 @@
 
 namespace plimsoll {
 
+// What a run is at. How long one piece of it usually takes is learned for each on its own.
+enum class Activity : std::uint8_t { training, validating, saving };
+inline constexpr std::size_t kActivities = 3;
+std::string_view to_string(Activity activity);
+
 // Calls come from the attendant's thread, one at a time, and must not throw.
 struct AttendantCalls {
-  std::function<void()> every_second = {};
-  // No beat for three usual steps and some seconds; once per stall. The text tells how long and
-  // what every thread of the process is waiting for.
-  std::function<void(const std::string& text)> stalled = {};
+  std::function<void(Activity)> every_second = {};
+  // No beat for three usual pieces of work and some seconds; once per stall. The text tells how
+  // long and what every thread of the process is waiting for. The run begins nothing else until
+  // the call returns: who is told of a stall in training may end the process without cutting a
+  // checkpoint short.
+  std::function<void(Activity, const std::string& text)> stalled = {};
   // A limit was lowered below what the process will need: `text` says which and to what. Once until
   // there is enough again.
   std::function<void(const std::string& text)> squeezed = {};
@@ -35,10 +43,23 @@ class Attendant {
   Attendant(const Attendant&) = delete;
   Attendant& operator=(const Attendant&) = delete;
 
-  // The run is alive. `step_seconds`: what the last piece of work took; 0: do not learn from it.
-  void beat(double step_seconds) noexcept;
+  // The run is alive. `seconds`: what the last piece of work took; 0: do not learn from it.
+  void beat(double seconds) noexcept;
+  // From here on the run is at this; the clock begins anew. Returns what it was at.
+  Activity turn_to(Activity activity) noexcept;
 
  private:
+  using Clock = std::chrono::steady_clock;
+  // Shared with the run.
+  struct Pulse {
+    Activity activity = Activity::training;
+    Clock::time_point last_beat;
+    std::uint64_t beats = 0;
+    std::array<double, kActivities> usual_seconds{};  // 0: not known yet
+
+    double& usual() { return usual_seconds[static_cast<std::size_t>(activity)]; }
+  };
+
   void attend();
   void look_for_stall(double slept_too_long);
   void look_at_limit();
@@ -46,15 +67,28 @@ class Attendant {
   AttendantCalls calls_;
   std::int64_t needed_bytes_;
   std::vector<MemoryLimit> limits_;  // when it began
-  std::atomic<double> usual_seconds_ = 0;
-  std::atomic<std::chrono::steady_clock::time_point> last_beat_;
-  std::atomic<std::uint64_t> beats_ = 0;
+  std::mutex pulse_mutex_;
+  Pulse pulse_;
   std::uint64_t reported_beat_ = ~std::uint64_t{0};
   bool is_squeezed_ = false;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;
   std::thread thread_;  // last: it uses all of the above
+};
+
+// The run is at `activity` as long as this lives, and then again at what it was at before.
+class During {
+ public:
+  During(Attendant& attendant, Activity activity)
+      : attendant_(attendant), before_(attendant.turn_to(activity)) {}
+  ~During() { attendant_.turn_to(before_); }
+  During(const During&) = delete;
+  During& operator=(const During&) = delete;
+
+ private:
+  Attendant& attendant_;
+  Activity before_;
 };
 
 // What each thread of this process waits for, a line each: name, state, kernel function.

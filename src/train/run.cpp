@@ -30,19 +30,6 @@ std::optional<Batch> next_batch(Pipeline& pipeline, double* waiting) {
   return batch;
 }
 
-// Evaluates with the averages of the weights where there are any.
-class WithAverages {
- public:
-  explicit WithAverages(Trainer& trainer) : trainer_(trainer) { exchange(); }
-  ~WithAverages() { exchange(); }
-  WithAverages(const WithAverages&) = delete;
-  WithAverages& operator=(const WithAverages&) = delete;
-
- private:
-  void exchange() { exchange_averages(trainer_.session(), trainer_.step_graph()); }
-  Trainer& trainer_;
-};
-
 class Run {
  public:
   Run(Trainer& trainer, const RunData& data, const RunOptions& options, const RunState& from,
@@ -65,13 +52,15 @@ class Run {
   void judge(double monitored, bool whole_epoch);
   void follow_plateau(double loss);
   void describe(double seconds_left);
+  bool save();
   void save_when_due();
+  // By the attendant's thread. May not return.
+  void answer_stall(Activity activity, const std::string& text);
   // The answer to an alarm: a warning, the end, or the last checkpoint again.
   void answer(const Alarm& alarm, const StepCall& call, Action action);
   void roll_back(const std::string& cause);
   void look_into(const StepCall& call);
   void tell_if_input_bound();
-  Attendant attend();
   void finish();
 
   Trainer& trainer_;
@@ -133,25 +122,30 @@ Run::Run(Trainer& trainer, const RunData& data, const RunOptions& options, const
       counts_(static_cast<std::int64_t>(options.class_names.size())),
       attendant_(
           {.every_second =
-               [this] {
-                 recorder_.write_status();
+               [this](Activity activity) {
+                 recorder_.write_status(to_string(activity));
                  pictures_.note_memory();
                },
-           .stalled =
-               [this](const std::string& text) {
-                 std::string all = "stalled: " + text;
-                 for (const Pipeline::Doing& doing : data_.train.doing())
-                   all += fmt::format("  a data worker has been at {} for {:.1f} s\n", doing.where,
-                                      doing.seconds);
-                 recorder_.message(all);
-                 if (options_.watchdog.on_stall != Action::stop) return;
-                 recorder_.message("stopped by the watchdog; the last checkpoint stands");
-                 std::_Exit(4);
-               },
+           .stalled = [this](Activity activity,
+                             const std::string& text) { answer_stall(activity, text); },
            .squeezed = [this](const std::string& text) { recorder_.message("memory: " + text); }},
           options.predicted_bytes) {
   report_.model = options.model;
   progress_.epochs = options.epochs;
+  recorder_.write_status("starting");
+}
+
+void Run::answer_stall(Activity activity, const std::string& text) {
+  std::string all = "stalled: " + text;
+  for (const Pipeline::Doing& doing : data_.train.doing())
+    all += fmt::format("  a data worker has been at {} for {:.1f} s\n", doing.where, doing.seconds);
+  recorder_.message(all);
+  // A checkpoint that is being written may be all there is of the run.
+  if (options_.watchdog.on_stall != Action::stop || activity == Activity::saving) return;
+  recorder_.message(std::filesystem::exists(saver_.last())
+                        ? "stopped by the watchdog; the last checkpoint stands"
+                        : "stopped by the watchdog; no checkpoint was written before");
+  std::_Exit(4);
 }
 
 void Run::describe(double seconds_left) {
@@ -230,7 +224,7 @@ void Run::roll_back(const std::string& cause) {
   state_.rollbacks = rollbacks;
   state_.high_steps = 0;
   recorder_.go_back(state_.epoch);
-  saver_.save(trainer_, options_.identity, state_);
+  save();
   rolled_back_ = true;
   recorder_.message(fmt::format("watchdog: {}: back to step {}, learning rate {:.4g} from here",
                                 cause, state_.step, rate()));
@@ -260,10 +254,14 @@ void Run::tell_if_input_bound() {
       1000 * per_picture, could));
 }
 
+bool Run::save() {
+  const During saving(attendant_, Activity::saving);
+  return saver_.save(trainer_, options_.identity, state_);
+}
+
 void Run::save_when_due() {
   // While the loss is suspiciously high, what is on disk may be the last that is good.
-  if (saver_.is_due(state_.step) && state_.high_steps == 0)
-    saver_.save(trainer_, options_.identity, state_);
+  if (saver_.is_due(state_.step) && state_.high_steps == 0) save();
 }
 
 void Run::train_epoch() {
@@ -277,7 +275,7 @@ void Run::train_epoch() {
     try {
       batch = next_batch(data_.train, &epoch_waiting_);
     } catch (const DataError&) {
-      saver_.save(trainer_, options_.identity, state_);
+      save();
       throw;
     }
     expect(batch && batch->epoch == state_.epoch && batch->first == state_.position,
@@ -313,22 +311,24 @@ void Run::train_epoch() {
 
 std::optional<Evaluation> Run::validate() {
   const Stopwatch watch;
+  const During validating(attendant_, Activity::validating);
+  double batches_end = 0;
   is_fed_ = false;
   Progress progress = progress_;
   progress.phase = Phase::evaluate;
   progress.batch = 0;
   progress.batches = (data_.validation_samples + options_.batch - 1) / options_.batch;
   counts_.clear();
-  const WithAverages averages(trainer_);
+  const AveragesInPlace averages(trainer_.session(), trainer_.step_graph());
   const auto evaluation =
       evaluate(trainer_, *data_.validation, data_.normalisation, &counts_,
                [&](const Evaluation& so_far, double waited) {
-                 attendant_.beat(0);
+                 const double elapsed = watch.seconds();
+                 attendant_.beat(elapsed - std::exchange(batches_end, elapsed));
                  ++progress.batch;
                  progress.loss = so_far.loss;
                  progress.accuracy = so_far.accuracy;
                  progress.top5 = so_far.top5;
-                 const double elapsed = watch.seconds();
                  progress.images_per_second = static_cast<double>(so_far.samples) / elapsed;
                  progress.data_wait_percent = 100 * waited / elapsed;
                  progress.seconds_left = elapsed / static_cast<double>(progress.batch) *
@@ -349,6 +349,7 @@ void Run::judge(double monitored, bool whole_epoch) {
     state_.best = monitored;
     state_.best_epoch = progress_.epoch;
     state_.stale_epochs = 0;
+    const During saving(attendant_, Activity::saving);
     saver_.save_best(trainer_, options_.identity, state_);
   } else if (whole_epoch) {
     ++state_.stale_epochs;
@@ -429,20 +430,20 @@ RunReport Run::go() {
     progress_.lr = schedule_.rate(state_.step - 1) * state_.lr_scale;
     finish_epoch();
   }
-  if (options_.watchdog.on_diverge == Action::rollback && !saver_.is_saved(state_.step))
-    saver_.save(trainer_, options_.identity, state_);
+  if (options_.watchdog.on_diverge == Action::rollback && !saver_.is_saved(state_.step)) save();
   while (!has_stopped() && state_.epoch < last_epoch()) {
     if (!std::exchange(is_fed_, true)) data_.train.start(state_.epoch, state_.position);
     train_epoch();
     const bool failed = has_stopped() && report_.stopped_by != "steps";
     if (!failed) finish_epoch();
   }
-  if (!has_stopped()) report_.stopped_by = "epochs";
+  if (!has_stopped()) report_.stopped_by = state_.epoch < options_.epochs ? kPause : "epochs";
   finish();
   return report_;
 }
 
 void Run::finish() {
+  const During saving(attendant_, Activity::saving);
   // Weights that diverged are not worth a checkpoint; where a step was not finite nothing changed.
   const bool spoiled = report_.stopped_by == "diverged";
   const bool saved = spoiled || saver_.save(trainer_, options_.identity, state_);

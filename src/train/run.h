@@ -27,7 +27,7 @@ struct RunOptions {
   std::string model;  // for the records
   std::string data;
   std::int64_t epochs = 1;
-  std::int64_t pause_after = 0;  // epochs; end there as if it were the last; 0: no pause
+  std::int64_t pause_after = 0;  // epochs; the run goes on in another call; 0: no pause
   std::int64_t steps = 0;        // stop after this many; 0: no limit
   std::int64_t batch = 32;
   bool drop_last = false;  // leave out the partial last batch of an epoch
@@ -71,6 +71,8 @@ class RunObserver {
   virtual void on_message(const std::string& text) = 0;
 };
 
+inline constexpr const char* kPause = "pause";
+
 struct RunReport {
   std::string model;
   std::int64_t steps = 0, epochs = 0, images = 0;
@@ -85,7 +87,8 @@ struct RunReport {
   std::int64_t measured_peak_bytes = 0;
   std::optional<std::int64_t> cgroup_peak_bytes;  // where the process is alone in its group
   std::int64_t arena_bytes = 0;
-  // "epochs", "steps", "interrupt", "early stop", "not finite", "diverged", "plateau"
+  // "epochs", "steps", "interrupt", "early stop", "not finite", "diverged", "plateau"; kPause: it
+  // has not stopped
   std::string stopped_by;
 };
 
