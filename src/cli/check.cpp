@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/json_text.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
 #include "cli/data_options.h"
@@ -225,7 +226,7 @@ int run(const Settings& settings) {
                        {"images_per_second_per_core", meaning->delivered},
                        {"images_per_second_at_most", meaning->most}};
     result["problems"] = problems_json(problems);
-    fmt::print("{}\n", result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}", json_text(result));
   } else {
     print_problems(problems);
     std::int64_t bad = 0;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/memory_usage.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
@@ -125,7 +126,7 @@ int run(const Settings& s, const CLI::App& command) {
     auto json = json_of(*found, counts, source->class_names());
     json["predicted_bytes"] = opened.predicted_bytes;
     json["measured_peak_bytes"] = measured.count;
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}", json_text(json));
   } else {
     print_text(*found, counts, source->class_names());
     fmt::print("\nmemory: {} predicted, {} measured\n", to_string(Bytes{opened.predicted_bytes}),

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -116,7 +117,7 @@ int run_sweep(const Settings& s, Bench& bench, bool quiet) {
     for (const RateLoss& point : curve)
       json["curve"].push_back(
           {{"rate", point.rate}, {"loss", point.loss}, {"smoothed", point.smoothed}});
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}", json_text(json));
   } else {
     if (suggestion.rate)
       fmt::print("--lr {:.2g}: {}\n", *suggestion.rate, suggestion.reason);
@@ -176,7 +177,7 @@ int run_grid(const Settings& s, Bench& bench, const std::vector<double>& rates, 
            {"steps", runs[i].size()},
            {"smoothed", runs[i].empty() ? nlohmann::ordered_json(nullptr)
                                         : nlohmann::ordered_json(runs[i].back().smoothed)}});
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}", json_text(json));
   } else {
     fmt::print("{:>10} {:>12} {:>12}\n", "rate", "first loss", "last loss");
     for (std::size_t i = 0; i < rates.size(); ++i) {

@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -115,6 +117,7 @@ int run(const std::vector<std::string>& words) {
                stderr);
     return kFailed;
   }
+  check_numbers(*chosen[0]);
   return actions.at(chosen[0])();
 }
 
@@ -123,9 +126,21 @@ int run(const std::vector<std::string>& words) {
 
 namespace {
 
+// Libraries and compiled kernels use the stack without asking.
+void check_stack() {
+  constexpr rlim_t kLeast = 1 << 20;
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < kLeast)
+    throw plimsoll::DataError({.where = "`ulimit -s`",
+                               .got = std::to_string(limit.rlim_cur / 1024) + " KiB of stack",
+                               .expected = "expected at least 1024",
+                               .hint = "ulimit -s 8192"});
+}
+
 int run_and_complain(const std::vector<std::string>& words) {
   using namespace plimsoll;
   try {
+    check_stack();
     return cli::run(words);
   } catch (const UsageError& error) {
     return cli::complain(error, cli::kUsage);

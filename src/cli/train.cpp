@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/commands.h"
+#include "cli/config_file.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
 #include "cli/run_folder.h"
@@ -58,13 +59,6 @@ std::string bad_files_text(const std::vector<Complaint>& skipped) {
   for (const Complaint& complaint : skipped)
     text += complaint.where + ": " + complaint.got + "; " + complaint.expected + "\n";
   return text;
-}
-
-// The number of threads that an earlier part of the run had; 0 if it cannot be told.
-int threads_before(const std::filesystem::path& args) {
-  const std::string text = "\n" + read_system_file(args);
-  const std::size_t at = text.find("\nthreads = ");
-  return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + 11);
 }
 
 // A run from its words to its end, in one process. Members are in the order they come to be.
@@ -122,8 +116,8 @@ void Training::begin(const Ready& ready) {
                                 state.step, state.epoch + 1, s_.run.epochs));
     for (const std::string& change : folder_->changes)
       news_.push_back("changed since: " + change + " (from here on)");
-    const int before = threads_before(args);
-    if (before != 0 && before != threads_)
+    const std::int64_t before = find_in_config(args, "threads").value_or(threads_);
+    if (before != threads_)
       news_.push_back(
           fmt::format("changed since: threads {} -> {}; sums are rounded differently from here on",
                       before, threads_));
@@ -224,6 +218,7 @@ void Training::print_end(const PlannedRun& run, const RunReport& report) const {
 
 int Training::go() {
   s_.check_run_options();
+  if (!s_.weights.empty()) const SafetensorsReader readable(s_.weights);
   threads_ = s_.common.apply_threads();
   budget_ = find_budget(s_.memory);
   if (!is_quiet()) fmt::print("{}\n", budget_text(budget_));

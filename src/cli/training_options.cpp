@@ -243,6 +243,8 @@ void TrainingOptions::scan_source(SourcePtr& source, const Budget& budget,
                      }});
   check_fits(report, budget);
   for (const BadSample& sample : report.bad) bad.push_back(sample.complaint);
+  (&source == &loaded.train ? loaded.train_content : loaded.validation_content) =
+      content_of(report);
   loaded.largest.decode = std::max(loaded.largest.decode, report.largest.decode);
   loaded.largest.size.height = std::max(loaded.largest.size.height, report.largest.size.height);
   loaded.largest.size.width = std::max(loaded.largest.size.width, report.largest.size.width);

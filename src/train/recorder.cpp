@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/memory_usage.h"
 #include "base/text.h"
 
@@ -104,7 +105,7 @@ std::string report_json(const RunReport& report) {
   json["val_accuracy"] = number(report.val_accuracy);
   json["val_top5"] = number(report.val_top5);
   json["stopped_by"] = report.stopped_by;
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 Recorder::Recorder(const RunOptions& options, const RunState& from, RunObserver& observer)
@@ -210,7 +211,7 @@ std::string Recorder::status_json(std::string_view state) const {
   json["updated"] = now;
   json["stopped_by"] = nullptr;
   if (!stopped_by_.empty()) json["stopped_by"] = stopped_by_;
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 void Recorder::write_status(std::string_view state) {
