@@ -32,7 +32,7 @@ std::vector<ResultsRow> parse_results(const std::string& text, const std::string
 std::string report_json(const RunReport& report);
 
 // message(), seconds(), attempt() and write_status() may be called from the run's thread and from
-// its attendant's, the rest is for the run's.
+// its monitor's, the rest is for the run's.
 class Recorder {
  public:
   // Goes on with the results that are there, up to the epochs that `from` has complete.

@@ -8,10 +8,10 @@
 #include "base/limits.h"
 #include "base/memory_usage.h"
 #include "base/stopwatch.h"
-#include "train/attendant.h"
 #include "train/layer_watch.h"
 #include "train/recorder.h"
 #include "train/run_events.h"
+#include "train/run_monitor.h"
 #include "train/run_pictures.h"
 
 namespace plimsoll {
@@ -54,7 +54,7 @@ class Run {
   void describe(double seconds_left);
   bool save();
   void save_when_due();
-  // By the attendant's thread. May not return.
+  // By the monitor's thread. May not return.
   void answer_stall(Activity activity, const std::string& text);
   // The answer to an alarm: a warning, the end, or the last checkpoint again.
   void answer(const Alarm& alarm, const StepCall& call, Action action);
@@ -89,7 +89,7 @@ class Run {
   bool told_input_bound_ = false;
   bool rolled_back_ = false;
   bool is_fed_ = false;  // the training pipeline runs; validation, in the same memory, stops it
-  Attendant attendant_;  // last: it calls into the above
+  RunMonitor monitor_;   // last: it calls into the above
 };
 
 std::int64_t whole_batches(const RunData& data, const RunOptions& options) {
@@ -120,7 +120,7 @@ Run::Run(Trainer& trainer, const RunData& data, const RunOptions& options, const
       saver_(options.out, options.save, from.step > 0 ? from.step : -1,
              [this](const std::string& text) { recorder_.message(text); }),
       counts_(static_cast<std::int64_t>(options.class_names.size())),
-      attendant_(
+      monitor_(
           {.every_second =
                [this](Activity activity) {
                  recorder_.write_status(to_string(activity));
@@ -172,7 +172,7 @@ void Run::train_one(const Batch& batch) {
   const StepResult result = trainer_.train_batch(batch.count, static_cast<float>(progress_.lr),
                                                  state_.step, state_.samples, fill);
   const double seconds = watch.seconds();
-  attendant_.beat(seconds);
+  monitor_.beat(seconds);
   report_.step_seconds += seconds;
   last_loss_ = result.loss;
   if (!std::isfinite(result.gradient_norm)) {
@@ -255,7 +255,7 @@ void Run::tell_if_input_bound() {
 }
 
 bool Run::save() {
-  const During saving(attendant_, Activity::saving);
+  const During saving(monitor_, Activity::saving);
   return saver_.save(trainer_, options_.identity, state_);
 }
 
@@ -311,7 +311,7 @@ void Run::train_epoch() {
 
 std::optional<Evaluation> Run::validate() {
   const Stopwatch watch;
-  const During validating(attendant_, Activity::validating);
+  const During validating(monitor_, Activity::validating);
   double batches_end = 0;
   is_fed_ = false;
   Progress progress = progress_;
@@ -324,7 +324,7 @@ std::optional<Evaluation> Run::validate() {
       evaluate(trainer_, *data_.validation, data_.normalisation, &counts_,
                [&](const Evaluation& so_far, double waited) {
                  const double elapsed = watch.seconds();
-                 attendant_.beat(elapsed - std::exchange(batches_end, elapsed));
+                 monitor_.beat(elapsed - std::exchange(batches_end, elapsed));
                  ++progress.batch;
                  progress.loss = so_far.loss;
                  progress.accuracy = so_far.accuracy;
@@ -349,7 +349,7 @@ void Run::judge(double monitored, bool whole_epoch) {
     state_.best = monitored;
     state_.best_epoch = progress_.epoch;
     state_.stale_epochs = 0;
-    const During saving(attendant_, Activity::saving);
+    const During saving(monitor_, Activity::saving);
     saver_.save_best(trainer_, options_.identity, state_);
   } else if (whole_epoch) {
     ++state_.stale_epochs;
@@ -443,7 +443,7 @@ RunReport Run::go() {
 }
 
 void Run::finish() {
-  const During saving(attendant_, Activity::saving);
+  const During saving(monitor_, Activity::saving);
   // Weights that diverged are not worth a checkpoint; where a step was not finite nothing changed.
   const bool spoiled = report_.stopped_by == "diverged";
   const bool saved = spoiled || saver_.save(trainer_, options_.identity, state_);

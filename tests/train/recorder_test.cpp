@@ -79,14 +79,14 @@ TEST(Recorder, WhatCannotBeWrittenIsToldOfOnce) {
 }
 
 // ThreadSanitizer watches this one.
-TEST(Recorder, TheRunAndItsAttendantMayWriteAtTheSameTime) {
+TEST(Recorder, TheRunAndItsMonitorMayWriteAtTheSameTime) {
   const TemporaryFolder folder;
   RunOptions options;
   options.out = folder.path();
   Silent observer;
   Recorder recorder(options, {}, observer);
   std::atomic<bool> ends = false;
-  std::thread attendant([&] {
+  std::thread monitor([&] {
     while (!ends) {
       recorder.write_status("training");
       EXPECT_GE(recorder.seconds(), 0);
@@ -103,9 +103,9 @@ TEST(Recorder, TheRunAndItsAttendantMayWriteAtTheSameTime) {
   RunReport report;
   report.stopped_by = "epochs";
   recorder.write_report(report);
-  recorder.write_status("training");  // as if the attendant were late
+  recorder.write_status("training");  // as if the monitor were late
   ends = true;
-  attendant.join();
+  monitor.join();
   const auto status =
       nlohmann::json::parse(read_file(folder.path() / "status.json", Bytes{1 << 20}));
   EXPECT_EQ(status["state"], "done");

@@ -1,4 +1,4 @@
-#include "train/attendant.h"
+#include "train/run_monitor.h"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -61,7 +61,7 @@ std::string thread_states() {
   return text;
 }
 
-Attendant::Attendant(AttendantCalls calls, std::int64_t needed_bytes)
+RunMonitor::RunMonitor(RunMonitorCalls calls, std::int64_t needed_bytes)
     : calls_(std::move(calls)),
       needed_bytes_(needed_bytes),
       limits_(limits_now()),
@@ -75,7 +75,7 @@ Attendant::Attendant(AttendantCalls calls, std::int64_t needed_bytes)
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-Attendant::~Attendant() {
+RunMonitor::~RunMonitor() {
   {
     const std::scoped_lock lock(mutex_);
     stop_ = true;
@@ -84,7 +84,7 @@ Attendant::~Attendant() {
   thread_.join();
 }
 
-void Attendant::beat(double seconds) noexcept {
+void RunMonitor::beat(double seconds) noexcept {
   const std::scoped_lock lock(pulse_mutex_);
   pulse_.last_beat = Clock::now();
   ++pulse_.beats;
@@ -93,14 +93,14 @@ void Attendant::beat(double seconds) noexcept {
   usual = usual == 0 ? seconds : 0.9 * usual + 0.1 * seconds;
 }
 
-Activity Attendant::turn_to(Activity activity) noexcept {
+Activity RunMonitor::turn_to(Activity activity) noexcept {
   const std::scoped_lock lock(pulse_mutex_);
   pulse_.last_beat = Clock::now();
   ++pulse_.beats;
   return std::exchange(pulse_.activity, activity);
 }
 
-void Attendant::attend() {
+void RunMonitor::attend() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
     const Clock::time_point before = Clock::now();
@@ -121,7 +121,7 @@ void Attendant::attend() {
   }
 }
 
-void Attendant::look_for_stall(double slept_too_long) {
+void RunMonitor::look_for_stall(double slept_too_long) {
   const std::scoped_lock lock(pulse_mutex_);
   if (slept_too_long > 0) {
     pulse_.last_beat = Clock::now();  // nobody could have worked
@@ -139,7 +139,7 @@ void Attendant::look_for_stall(double slept_too_long) {
                                               to_string(pulse_.activity), before, thread_states()));
 }
 
-void Attendant::look_at_limit() {
+void RunMonitor::look_at_limit() {
   if (needed_bytes_ == 0 || !calls_.squeezed) return;
   bool enough = true;
   for (const MemoryLimit& limit : limits_now()) {

@@ -22,8 +22,8 @@ enum class Activity : std::uint8_t { training, validating, saving };
 inline constexpr std::size_t kActivities = 3;
 std::string_view to_string(Activity activity);
 
-// Calls come from the attendant's thread, one at a time, and must not throw.
-struct AttendantCalls {
+// Calls come from the monitor's thread, one at a time, and must not throw.
+struct RunMonitorCalls {
   std::function<void(Activity)> every_second = {};
   // No beat for three usual pieces of work and some seconds; once per stall. The text tells how
   // long and what every thread of the process is waiting for. The run begins nothing else until
@@ -35,13 +35,13 @@ struct AttendantCalls {
   std::function<void(const std::string& text)> squeezed = {};
 };
 
-class Attendant {
+class RunMonitor {
  public:
   // `needed_bytes`: what the run will hold at most; 0: not watched.
-  Attendant(AttendantCalls calls, std::int64_t needed_bytes);
-  ~Attendant();
-  Attendant(const Attendant&) = delete;
-  Attendant& operator=(const Attendant&) = delete;
+  RunMonitor(RunMonitorCalls calls, std::int64_t needed_bytes);
+  ~RunMonitor();
+  RunMonitor(const RunMonitor&) = delete;
+  RunMonitor& operator=(const RunMonitor&) = delete;
 
   // The run is alive. `seconds`: what the last piece of work took; 0: do not learn from it.
   void beat(double seconds) noexcept;
@@ -64,7 +64,7 @@ class Attendant {
   void look_for_stall(double slept_too_long);
   void look_at_limit();
 
-  AttendantCalls calls_;
+  RunMonitorCalls calls_;
   std::int64_t needed_bytes_;
   std::vector<MemoryLimit> limits_;  // when it began
   std::mutex pulse_mutex_;
@@ -80,14 +80,14 @@ class Attendant {
 // The run is at `activity` as long as this lives, and then again at what it was at before.
 class During {
  public:
-  During(Attendant& attendant, Activity activity)
-      : attendant_(attendant), before_(attendant.turn_to(activity)) {}
-  ~During() { attendant_.turn_to(before_); }
+  During(RunMonitor& monitor, Activity activity)
+      : monitor_(monitor), before_(monitor.turn_to(activity)) {}
+  ~During() { monitor_.turn_to(before_); }
   During(const During&) = delete;
   During& operator=(const During&) = delete;
 
  private:
-  Attendant& attendant_;
+  RunMonitor& monitor_;
   Activity before_;
 };
 
