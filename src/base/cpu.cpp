@@ -2,6 +2,7 @@
 
 #include <cpuid.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -73,6 +74,22 @@ int usable_cores() {
   const std::optional<double> quota = cpu_quota();
   if (!quota || *quota >= cores) return cores;
   return std::max(1, static_cast<int>(std::ceil(*quota)));
+}
+
+std::string cpu_model() {
+  constexpr unsigned kFirst = 0x80000002;
+  std::string name;
+  for (unsigned leaf = kFirst; leaf < kFirst + 3; ++leaf) {
+    unsigned words[4] = {};
+    if (__get_cpuid(leaf, &words[0], &words[1], &words[2], &words[3]) == 0) break;
+    for (unsigned word : words)
+      for (int shift = 0; shift < 32; shift += 8)
+        if (const char c = static_cast<char>(word >> shift & 0xFF); c != 0) name += c;
+  }
+  std::string text(trim(name));
+  for (int size : {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE})
+    text += " " + std::to_string(::sysconf(size));
+  return text;
 }
 
 bool has_avx2_fma_f16c() {

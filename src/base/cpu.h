@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace plimsoll {
@@ -18,6 +19,10 @@ std::optional<double> cpu_quota(const std::filesystem::path& root = "/");
 // Threads worth starting: the smaller of affinity and quota, at least 1. Part of a processor counts
 // as one: two threads throttled to 1.5 processors still do the work of 1.5.
 int usable_cores();
+
+// What the processor calls itself, with the sizes of its caches: what decides how long a kernel
+// takes.
+std::string cpu_model();
 
 // Whether the processor and the system run AVX2, FMA and F16C code. The library is compiled for
 // them: call this before anything else and from a file compiled without them if in doubt.

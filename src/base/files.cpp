@@ -68,14 +68,37 @@ void write_all(const FileHandle& handle, const fs::path& path, std::span<const s
   }
 }
 
+struct Expectation {
+  const char* expected;
+  const char* hint = "";
+};
+
+Expectation expectation(int error_number) {
+  switch (error_number) {
+    case ENOSPC:
+    case EDQUOT:
+      return {"expected room for it", "free some space, or choose another folder with --out"};
+    case EFBIG:
+      return {"expected room for it", "`ulimit -f`, or the file system, allows no larger files"};
+    case ENOENT: return {"expected a path that exists, or one where it can be made"};
+    case EACCES:
+    case EPERM:
+    case EROFS: return {"expected the permission for it"};
+    case ENOTDIR: return {"expected a folder"};
+    case EMFILE:
+    case ENFILE: return {"expected to be allowed one more open file", "see `ulimit -n`"};
+    default: return {"expected the system to do it"};
+  }
+}
+
 }  // namespace
 
 void throw_file_error(const fs::path& path, std::string_view doing, int error_number) {
-  const bool full = error_number == ENOSPC || error_number == EDQUOT;
+  const auto [expected, hint] = expectation(error_number);
   throw DataError({.where = path.string(),
                    .got = std::string(doing) + ": " + std::generic_category().message(error_number),
-                   .expected = {},
-                   .hint = full ? "free some space, or choose another folder with --out" : ""});
+                   .expected = expected,
+                   .hint = hint});
 }
 
 FileHandle::FileHandle(FileHandle&& other) noexcept : descriptor_(other.release()) {}

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -40,7 +41,11 @@ MemoryUsage parse_memory_usage(std::string_view status) {
 
 MemoryUsage memory_usage() {
   const FileHandle handle(::open(kStatus, O_RDONLY | O_CLOEXEC));
-  if (!handle.is_open()) throw_file_error(kStatus, "cannot open", errno);
+  if (!handle.is_open())
+    throw DataError({.where = kStatus,
+                     .got = "cannot open: " + std::generic_category().message(errno),
+                     .expected = "expected the proc file system: memory is measured by it",
+                     .hint = "mount -t proc proc /proc"});
   char text[8192];
   std::size_t size = 0;
   while (size < sizeof text) {

@@ -101,6 +101,31 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   return value;
 }
 
+bool is_utf8(std::string_view text) {
+  std::size_t at = 0;
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  while (at < text.size()) {
+    const unsigned char lead = byte(at);
+    const std::size_t length = lead < 0x80                   ? 1
+                               : lead >= 0xC2 && lead < 0xE0 ? 2
+                               : lead >= 0xE0 && lead < 0xF0 ? 3
+                               : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                             : 0;
+    if (length == 0 || at + length > text.size()) return false;
+    for (std::size_t i = 1; i < length; ++i)
+      if ((byte(at + i) & 0xC0) != 0x80) return false;
+    // Overlong forms, surrogates, and what lies behind U+10FFFF.
+    if (length > 2) {
+      const unsigned char second = byte(at + 1);
+      if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+          (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F))
+        return false;
+    }
+    at += length;
+  }
+  return true;
+}
+
 std::vector<std::string> levels(std::string_view path) {
   std::vector<std::string> result;
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);

@@ -37,6 +37,9 @@ std::string to_lower(std::string_view text);
 // A whole number that is all of the text, with at most a minus before it; nothing otherwise.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 
+// Whether all of it is well-formed UTF-8.
+bool is_utf8(std::string_view text);
+
 // A path with slashes and its ancestors, deepest first: "/a/b" gives "/a/b", "/a", "/"; "a/b" gives
 // "a/b", "a".
 std::vector<std::string> levels(std::string_view path);

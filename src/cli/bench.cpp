@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/memory_usage.h"
 #include "base/random.h"
 #include "base/stopwatch.h"
@@ -185,7 +186,7 @@ int run(const Settings& settings) {
                               {"again_seconds", time.again},
                               {"flops", time.flops},
                               {"kernels", time.kernels}});
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}", json_text(json));
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "base/json_text.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
 #include "cli/data_report.h"
@@ -310,7 +311,7 @@ int run(Settings& settings) {
       result["plan"] = plan_json(*meaning);
     }
     result["problems"] = problems_json(problems);
-    fmt::print("{}\n", result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}", json_text(result));
   } else {
     print_problems(problems);
     std::int64_t bad = 0;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
 #include "cli/crowding.h"
@@ -128,7 +129,7 @@ int run(const Settings& s, const CLI::App& command) {
   if (s.common.json) {
     auto json = json_of(*found, counts, source->class_names());
     add_memory(json, opened.predicted_bytes);
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}", json_text(json));
   } else {
     print_text(*found, counts, source->class_names());
     fmt::print("\n{}\n", memory_text(opened.predicted_bytes));

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -120,7 +121,7 @@ int run_sweep(const Settings& s, Bench& bench, bool quiet) {
       json["curve"].push_back(
           {{"rate", point.rate}, {"loss", point.loss}, {"smoothed", point.smoothed}});
     add_memory(json, bench.predicted_bytes());
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}", json_text(json));
   } else {
     if (suggestion.rate)
       fmt::print("--lr {:.2g}: {}\n", *suggestion.rate, suggestion.reason);
@@ -182,7 +183,7 @@ int run_grid(const Settings& s, Bench& bench, const std::vector<double>& rates, 
            {"smoothed", runs[i].empty() ? nlohmann::ordered_json(nullptr)
                                         : nlohmann::ordered_json(runs[i].back().smoothed)}});
     add_memory(json, bench.predicted_bytes());
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}", json_text(json));
   } else {
     fmt::print("{:>10} {:>12} {:>12}\n", "rate", "first loss", "last loss");
     for (std::size_t i = 0; i < rates.size(); ++i) {

@@ -1,8 +1,12 @@
+#include <sys/resource.h>
+
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <map>
 #include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/cpu.h"
@@ -11,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/manual.h"
 #include "cli/options.h"
+#include "cli/standard_streams.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -112,18 +117,33 @@ int run(const std::vector<std::string>& words) {
                stderr);
     return kFailed;
   }
+  check_numbers(*chosen[0]);
   return actions.at(chosen[0])();
 }
 
 }  // namespace
 }  // namespace plimsoll::cli
 
-int main(int count, char** words) {
+namespace {
+
+// Libraries and compiled kernels use the stack without asking.
+void check_stack() {
+  constexpr rlim_t kLeast = 1 << 20;
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < kLeast)
+    throw plimsoll::DataError({.where = "`ulimit -s`",
+                               .got = std::to_string(limit.rlim_cur / 1024) + " KiB of stack",
+                               .expected = "expected at least 1024",
+                               .hint = "ulimit -s 8192"});
+}
+
+int run_and_complain(const std::vector<std::string>& words) {
   using namespace plimsoll;
   // What was printed is in the log, whoever ends the process.
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   try {
-    return cli::run({words + 1, words + count});
+    check_stack();
+    return cli::run(words);
   } catch (const UsageError& error) {
     return cli::complain(error, cli::kUsage);
   } catch (const BudgetError& error) {
@@ -135,4 +155,20 @@ int main(int count, char** words) {
   } catch (const std::exception& error) {
     return cli::complain(error, cli::kFailed);
   }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  using namespace plimsoll;
+  // A file that may not grow and a reader that went away are errors of a write, not the end.
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
+  cli::keep_streams_going();
+  const int code = run_and_complain({words + 1, words + count});
+  const int failure = cli::finish_standard_output();
+  if (failure == 0) return code;
+  std::fprintf(stderr, "plimsoll: standard output: cannot write: %s; expected room for it\n",
+               std::generic_category().message(failure).c_str());
+  return code == cli::kDone ? cli::kFailed : code;
 }

@@ -2,13 +2,13 @@
 
 #include <omp.h>
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <charconv>
 
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/config_file.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -33,15 +33,6 @@ std::string value_behind(const std::vector<std::string>& words, const std::strin
     if (words[i].starts_with(option + "=")) value = words[i].substr(option.size() + 1);
   }
   return value;
-}
-
-std::string scalar_text(const toml::node& node, const std::string& where) {
-  if (const auto* text = node.as_string()) return text->get();
-  if (const auto* whole = node.as_integer()) return std::to_string(whole->get());
-  if (const auto* real = node.as_floating_point()) return to_string(AttrValue(real->get()));
-  throw UsageError({.where = where,
-                    .got = "a list or table",
-                    .expected = "expected a text, number or true/false"});
 }
 
 }  // namespace
@@ -135,46 +126,20 @@ int CommonOptions::apply_threads() const {
   return given;
 }
 
-namespace {
-
-std::vector<std::string> words_of(const CLI::App& command, const std::string& path) {
-  toml::table table;
-  try {
-    table = toml::parse_file(path);
-  } catch (const toml::parse_error& error) {
-    const auto& at = error.source().begin;
-    throw UsageError(
-        {.where = path + ":" + std::to_string(at.line) + ":" + std::to_string(at.column),
-         .got = std::string(error.description()),
-         .expected = "expected a TOML file"});
-  }
-  std::vector<std::string> known;
-  for (const CLI::Option* option : command.get_options())
-    for (const std::string& name : option->get_lnames()) known.push_back(name);
-  std::vector<std::string> result;
-  for (const auto& [key, node] : table) {
-    const std::string name(key.str());
-    const std::string where = path + ":" + std::to_string(node.source().begin.line);
-    const CLI::Option* option = command.get_option_no_throw("--" + name);
-    if (option == nullptr)
-      throw UsageError(
-          {.where = where,
-           .got = "unknown key '" + name + "'",
-           .expected = "expected a long option of `plimsoll " + command.get_name() + "`",
-           .hint = did_you_mean(nearest(name, known))});
-    if (const auto* flag = node.as_boolean()) {
-      if (option->get_items_expected_max() != 0)
+void check_numbers(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_type_name() != "INT") continue;
+    for (const std::string& text : option->results()) {
+      std::int64_t value = 0;
+      std::string_view digits = text;
+      if (digits.starts_with('+')) digits.remove_prefix(1);
+      if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec ==
+          std::errc::result_out_of_range)
         throw UsageError(
-            {.where = where, .got = name + " = true/false", .expected = "expected a value"});
-      if (flag->get()) result.push_back("--" + name);
-      continue;
+            {.where = option->get_name(), .got = text, .expected = "expected a number below 2^63"});
     }
-    result.push_back("--" + name + "=" + scalar_text(node, where));
   }
-  return result;
 }
-
-}  // namespace
 
 std::vector<std::string> with_config(const CLI::App& command,
                                      const std::vector<std::string>& words) {
@@ -184,11 +149,11 @@ std::vector<std::string> with_config(const CLI::App& command,
   };
   const std::string run = value_behind(words, "--resume");
   if (!run.empty() && command.get_option_no_throw("--resume") != nullptr) {
-    add(words_of(command, run + "/args.toml"));
+    add(config_words(command, std::filesystem::path(run) / "args.toml"));
     result.push_back("--out=" + run);
   }
   const std::string config = value_behind(words, "--config");
-  if (!config.empty()) add(words_of(command, config));
+  if (!config.empty()) add(config_words(command, config));
   add(words);
   return result;
 }

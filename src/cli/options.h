@@ -45,6 +45,9 @@ struct CommonOptions {
 // "299" or "200x300"; UsageError on anything else.
 nn::Size2 parse_image_size(const std::string& text);
 
+// UsageError for a whole number that is too large to be held: the parser takes the largest instead.
+void check_numbers(const CLI::App& command);
+
 // Words of the command line with those of a resumed run's args.toml and of `--config FILE.toml` put
 // before the user's own, so that the user's win. UsageError names an unknown key and the nearest
 // known one.

@@ -7,6 +7,7 @@
 #include "base/cache_directory.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
 #include "cli/plan_picture.h"
@@ -190,7 +191,7 @@ int run(Settings& s) {
       estimate_others(op_table(), s.model.input(), s.model.factory(),
                       static_cast<std::int64_t>(optimizer_op(s.optimizer).slots.size()));
   if (s.common.json)
-    fmt::print("{}\n", plan_json(s, ready, others, levers).dump(2));
+    fmt::print("{}", json_text(plan_json(s, ready, others, levers)));
   else if (fits)
     print_plan(s, ready, others, threads);
   if (fits && !s.picture.empty()) write_picture(s, ready);

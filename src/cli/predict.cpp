@@ -141,7 +141,8 @@ class Printer {
       for (const Guess& guess : guesses)
         json["classes"].push_back({{"name", trained_.class_name(guess.number)},
                                    {s_.logits ? "logit" : "p", guess.score}});
-      fmt::print("{}\n  {}", first_ ? "" : ",", json.dump());
+      fmt::print("{}\n  {}", first_ ? "" : ",",
+                 json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
       first_ = false;
     } else if (s_.csv) {
       for (std::size_t rank = 0; rank < guesses.size(); ++rank)

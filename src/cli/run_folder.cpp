@@ -27,14 +27,15 @@ FileLock claim(const fs::path& folder) {
                    .hint = "`plimsoll top` shows it; another --out begins another run"});
 }
 
-// Whether the run there was cut short: interrupted, killed, or it lost its power.
+// Whether the run there was cut short: interrupted, killed (before it told anything, perhaps), or
+// it lost its power.
 bool is_unfinished(const fs::path& folder) {
   try {
     const auto status = nlohmann::json::parse(read_file(folder / "status.json", kLargestReport));
     const std::string state = status.value("state", "");
     return state != "done" && status.value("stopped_by", nlohmann::json()) != "diverged";
   } catch (const std::exception&) {
-    return false;
+    return true;
   }
 }
 

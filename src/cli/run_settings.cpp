@@ -3,17 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/text.h"
+#include "cli/config_file.h"
 #include "draw/mosaic.h"
 #include "train/metrics.h"
 
 namespace plimsoll::cli {
 namespace {
+
+constexpr std::int64_t kMostEpochs = 1'000'000'000;
 
 void require(bool good, const char* option, const std::string& got, const std::string& expected) {
   if (!good) throw UsageError({.where = option, .got = got, .expected = "expected " + expected});
@@ -31,21 +34,26 @@ std::string fingerprint(const Source& source) {
                      source.class_names().size(), hash);
 }
 
-bool is_number(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty() &&
-         std::isfinite(value);
+// Options that name a place, which is to be found again from anywhere.
+constexpr std::string_view kPlaces[] = {"data",  "val",    "weights",  "spill",
+                                        "cache", "images", "label-map"};
+
+// Also where the word is a pattern. A set with a name of its own and ~ are left alone.
+std::string absolute_place(const std::string& text) {
+  if (text == "fashion-mnist" || text.starts_with('~')) return text;
+  return std::filesystem::absolute(text).string();
 }
 
-std::string toml_value(const std::string& text) {
-  if (is_number(text)) return text;
-  std::string quoted = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + "\"";
+ConfigValue value_of(const CLI::Option& option) {
+  const std::string& name = option.get_lnames()[0];
+  const bool given = option.count() > 0;
+  const std::string text = given ? option.as<std::string>() : option.get_default_str();
+  if (text.empty()) return text;
+  if (option.get_type_name() == "INT")
+    return given ? option.as<std::int64_t>() : parse_integer(text).value_or(0);
+  if (option.get_type_name() == "FLOAT")
+    return given ? option.as<double>() : std::strtod(text.c_str(), nullptr);
+  return std::ranges::find(kPlaces, name) == std::end(kPlaces) ? text : absolute_place(text);
 }
 
 std::string number_text(double value) { return to_string(AttrValue(value)); }
@@ -89,7 +97,8 @@ void RunSettings::add_run_options(CLI::App& command) {
 
 void RunSettings::check_run_options() {
   [[maybe_unused]] const RateSchedule readable(run.schedule, run.lr, 1);
-  require(run.epochs >= 1, "--epochs", std::to_string(run.epochs), "at least 1");
+  require(run.epochs >= 1 && run.epochs <= kMostEpochs, "--epochs", std::to_string(run.epochs),
+          fmt::format("1 to {}", kMostEpochs));
   require(run.steps >= 0, "--steps", std::to_string(run.steps), "0 (no limit) or more");
   require(run.lr > 0 && run.lr < 1e9, "--lr", std::to_string(run.lr), "a positive number");
   require(run.early_stop >= 0, "--early-stop", std::to_string(run.early_stop), "0 or more epochs");
@@ -136,6 +145,7 @@ RunIdentity RunSettings::identity(const TrainingData& loaded, const nn::Input& i
                  {"optimizer", optimizer.name},
                  {"loss", loss.name},
                  {"data", fingerprint(*loaded.train)},
+                 {"pictures", fmt::format("content {:016x}", loaded.train_content)},
                  {"seed", std::to_string(seed)}};
   identity.with = {{"batch", std::to_string(input.batch)},
                    {"accumulate", std::to_string(memory.accumulate)},
@@ -159,7 +169,10 @@ RunIdentity RunSettings::identity(const TrainingData& loaded, const nn::Input& i
                    {"ema", number_text(average)},
                    {"bn-momentum", number_text(bn_momentum)},
                    {"class-weights", class_weights},
-                   {"validation", loaded.validation ? fingerprint(*loaded.validation) : "none"}};
+                   {"validation", loaded.validation ? fmt::format("{}, content {:016x}",
+                                                                  fingerprint(*loaded.validation),
+                                                                  loaded.validation_content)
+                                                    : "none"}};
   return identity;
 }
 
@@ -189,31 +202,27 @@ RunFiles RunSettings::files(const TrainingData& loaded, const nn::Input& input) 
 
 std::string args_text(const CLI::App& command, const RunSettings& s, const nn::Input& input,
                       int threads) {
-  const std::map<std::string, std::string> worked_out{
-      {"batch", std::to_string(input.batch)},
-      {"image", fmt::format("{}x{}", input.image.h, input.image.w)},
-      {"channels", std::to_string(input.channels)},
-      {"classes", std::to_string(s.model.class_count())},
-      {"momentum", number_text(s.optimizer.momentum)},
-      {"threads", std::to_string(threads)}};
+  std::map<std::string, ConfigValue> options;
   const std::vector<std::string> left_out{"help",  "config", "resume", "out",
                                           "fresh", "json",   "quiet"};
-  std::string text;
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_lnames().empty()) continue;
     const std::string& name = option->get_lnames()[0];
     if (std::find(left_out.begin(), left_out.end(), name) != left_out.end()) continue;
     if (option->get_items_expected_max() == 0) {
-      if (option->count() > 0) text += name + " = true\n";
+      if (option->count() > 0) options[name] = true;
       continue;
     }
-    const auto found = worked_out.find(name);
-    const std::string value = found != worked_out.end() ? found->second
-                              : option->count() > 0     ? option->as<std::string>()
-                                                        : option->get_default_str();
-    if (!value.empty()) text += fmt::format("{} = {}\n", name, toml_value(value));
+    const ConfigValue value = value_of(*option);
+    if (value != ConfigValue(std::string())) options[name] = value;
   }
-  return text;
+  options["batch"] = input.batch;
+  options["image"] = fmt::format("{}x{}", input.image.h, input.image.w);
+  options["channels"] = input.channels;
+  options["classes"] = s.model.class_count();
+  options["momentum"] = s.optimizer.momentum;
+  options["threads"] = std::int64_t{threads};
+  return config_text(options);
 }
 
 }  // namespace plimsoll::cli

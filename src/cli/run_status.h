@@ -20,7 +20,7 @@ namespace plimsoll::cli {
 // RUN/status.json. What is null or missing there is nothing here; only pid and state must be.
 struct RunStatus {
   std::int64_t pid = 0;
-  std::string state;  // starting, training, validating, saving, done, stopped
+  std::string state;  // starting, training, validating, saving, planning, done, stopped
   std::string model, data, stopped_by;
   std::optional<std::int64_t> epoch, epochs, step, steps;
   std::optional<double> loss, accuracy, val_accuracy, lr;

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/json_text.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "ops/table.h"
@@ -88,7 +89,7 @@ void print_json(const ModelOptions& options, const Table& table) {
                               {"shape", row.shape},
                               {"params", row.params},
                               {"activation_bytes", row.activation_bytes}});
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}", json_text(json));
 }
 
 void print_text(const ModelOptions& options, const Table& table) {
@@ -114,7 +115,7 @@ void print_list(bool json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const zoo::Network& network : zoo::networks())
       list.push_back({{"name", network.name}, {"about", network.about}, {"image", network.image}});
-    fmt::print("{}\n", list.dump(2));
+    fmt::print("{}", json_text(list));
     return;
   }
   for (const zoo::Network& network : zoo::networks())

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/run_status.h"
@@ -139,7 +140,7 @@ int run(const Settings& settings) {
   if (settings.json) {
     Json list = Json::array();
     for (const SeenRun& seen : look(settings)) list.push_back(to_json(seen));
-    fmt::print("{}\n", Json{{"runs", list}}.dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}", json_text(Json{{"runs", list}}));
     return 0;
   }
   if (isatty(STDOUT_FILENO) == 1) return watch(settings);

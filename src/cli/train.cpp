@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/memory_usage.h"
 #include "cli/commands.h"
+#include "cli/config_file.h"
 #include "cli/crowding.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
@@ -61,13 +62,6 @@ std::string bad_files_text(const std::vector<Complaint>& skipped) {
   for (const Complaint& complaint : skipped)
     text += complaint.where + ": " + complaint.got + "; " + complaint.expected + "\n";
   return text;
-}
-
-// The number of threads that an earlier part of the run had; 0 if it cannot be told.
-int threads_before(const std::filesystem::path& args) {
-  const std::string text = "\n" + read_system_file(args);
-  const std::size_t at = text.find("\nthreads = ");
-  return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + 11);
 }
 
 // A run from its words to its end, in one process. Members are in the order they come to be.
@@ -126,8 +120,8 @@ void Training::begin(const Ready& ready) {
                                 state.step, state.epoch + 1, s_.run.epochs));
     for (const std::string& change : folder_->changes)
       news_.push_back("changed since: " + change + " (from here on)");
-    const int before = threads_before(args);
-    if (before != 0 && before != threads_)
+    const std::int64_t before = find_in_config(args, "threads").value_or(threads_);
+    if (before != threads_)
       news_.push_back(
           fmt::format("changed since: threads {} -> {}; sums are rounded differently from here on",
                       before, threads_));
@@ -230,6 +224,7 @@ void Training::print_end(const PlannedRun& run, const RunReport& report) const {
 
 int Training::go() {
   s_.check_run_options();
+  if (!s_.weights.empty()) const SafetensorsReader readable(s_.weights);
   threads_ = s_.common.apply_threads();
   crowding_.emplace(threads_);
   s_.run.crowding = [this] { return crowding_->text(); };
@@ -261,7 +256,7 @@ int Training::go() {
     s_.run.pause_after = s_.unfreeze_after;
     report = train_stage(*ready, from);
     s_.run.pause_after = 0;
-    if (report.stopped_by == "epochs" && report.epochs < s_.run.epochs) {
+    if (report.stopped_by == kPause) {
       ready.reset();
       from = Checkpoint(s_.run.out / "weights" / "last.safetensors").state;
       ready.emplace(make_stage(false));

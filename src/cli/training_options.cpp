@@ -269,6 +269,8 @@ void TrainingOptions::scan_source(SourcePtr& source, const Budget& budget,
   if (bad_files == "stop") check_fits(report, budget);
   for (const BadSample& sample : report.bad) bad.push_back(sample.complaint);
   loaded.largest = largest_of(loaded.largest, report.largest);
+  (&source == &loaded.train ? loaded.train_content : loaded.validation_content) =
+      content_of(report);
   if (&source == &loaded.train)
     if (std::string note = grey_note(model, report); !note.empty())
       loaded.notes.push_back(data + ": " + std::move(note));

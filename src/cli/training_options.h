@@ -19,6 +19,7 @@ struct TrainingData {
   SourcePtr train;
   SourcePtr validation;  // null: none
   LargestImage largest;
+  std::uint64_t train_content = 0, validation_content = 0;  // see content_of
   std::vector<Complaint> skipped;
   std::vector<std::string> notes;  // what was chosen or passed over, for the log
 };

@@ -34,11 +34,25 @@ Bytes size_of(const fs::path& path) {
   return {error ? 0 : static_cast<std::int64_t>(size)};
 }
 
-std::vector<std::string> list_classes(const fs::path& folder) {
-  std::vector<std::string> names;
+// Sub-folders whose names can be those of classes, and those whose cannot: names of classes are in
+// checkpoints, pictures and JSON, which are text.
+struct ClassFolders {
+  std::vector<std::string> classes, unnameable;
+};
+
+Complaint no_name(const fs::path& folder) {
+  return {.where = folder.string(),
+          .got = "the folder's name, which is the class, is not UTF-8",
+          .expected = "expected a name that is text",
+          .hint = "rename the folder"};
+}
+
+ClassFolders list_classes(const fs::path& folder) {
+  ClassFolders found;
   for (const FolderEntry& entry : list_folder(folder))
-    if (entry.is_folder) names.push_back(entry.name);
-  return names;
+    if (entry.is_folder)
+      (is_utf8(entry.name) ? found.classes : found.unnameable).push_back(entry.name);
+  return found;
 }
 
 // The files of one folder below a class.
@@ -110,6 +124,7 @@ class Lister {
                         (pictures == 1 ? " picture" : " pictures"));
     if (!lists.empty()) source_->add_note("folders are classes; not read: " + join(lists, ", "));
   }
+  void add_defect(Complaint complaint) { source_->add_defect(std::move(complaint)); }
 
   SourcePtr finish(std::vector<std::string> class_names) {
     std::int64_t unread = 0;
@@ -142,21 +157,25 @@ class Lister {
   std::map<std::string, std::int64_t> unread_;
 };
 
-SourcePtr list_with(const fs::path& folder, const std::vector<std::string>& present,
+SourcePtr list_with(const fs::path& folder, const ClassFolders& present,
                     const std::vector<std::string>& names,
                     std::span<const std::string_view> endings) {
   Lister lister(folder, endings);
   for (std::size_t label = 0; label < names.size(); ++label)
-    if (std::ranges::binary_search(present, names[label]))
+    if (std::ranges::binary_search(present.classes, names[label]))
       lister.add_class(names[label], static_cast<std::int32_t>(label));
   lister.look_beside();
+  for (const std::string& name : present.unnameable) lister.add_defect(no_name(folder / name));
   return lister.finish(names);
 }
 
 }  // namespace
 
 SourcePtr open_class_folders(const fs::path& folder, const SourceOptions& options) {
-  const std::vector<std::string> present = list_classes(folder);
+  const ClassFolders folders = list_classes(folder);
+  const std::vector<std::string>& present = folders.classes;
+  if (present.empty() && !folders.unnameable.empty())
+    throw DataError(no_name(folder / folders.unnameable[0]));
   if (present.empty())
     throw DataError({.where = folder.string(),
                      .got = "there is no folder in it",
@@ -171,8 +190,8 @@ SourcePtr open_class_folders(const fs::path& folder, const SourceOptions& option
                          .hint = did_you_mean(nearest(name, options.class_names))});
   const std::vector<std::string>& names =
       options.class_names.empty() ? present : options.class_names;
-  SourcePtr source = list_with(folder, present, names, kKerasEndings);
-  if (source->size() == 0) source = list_with(folder, present, names, kOtherEndings);
+  SourcePtr source = list_with(folder, folders, names, kKerasEndings);
+  if (source->size() == 0) source = list_with(folder, folders, names, kOtherEndings);
   if (source->size() == 0)
     throw DataError(
         {.where = folder.string(),

@@ -88,6 +88,10 @@ ScanReport scan(const Source& source, const ScanOptions& options = {});
 std::vector<std::pair<std::int64_t, std::int64_t>> find_leaks(const ScanReport& train,
                                                               const ScanReport& validation);
 
+// All good samples' content as 64 bits: the same for a copy of the data, another where a picture
+// was replaced.
+std::uint64_t content_of(const ScanReport& report);
+
 // The samples without those found bad, in order; the source itself if there are none. DataError if
 // none is left.
 SourcePtr without_bad(const SourcePtr& source, const ScanReport& report);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/random.h"
 #include "data/scan.h"
 
 namespace plimsoll {
@@ -21,6 +22,13 @@ void Finding::settle() {
   std::ranges::sort(samples);
   samples.erase(std::unique(samples.begin(), samples.end()), samples.end());
   if (samples.size() > kExamples) samples.resize(kExamples);
+}
+
+std::uint64_t content_of(const ScanReport& report) {
+  std::uint64_t hash = 0;
+  for (std::uint64_t content : report.contents)
+    if (content != 0) hash = splitmix64(hash ^ content);
+  return hash;
 }
 
 std::vector<std::pair<std::int64_t, std::int64_t>> find_leaks(const ScanReport& train,

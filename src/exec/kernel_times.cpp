@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/bytes.h"
+#include "base/cpu.h"
 #include "base/files.h"
 #include "base/random.h"
 
@@ -13,7 +14,7 @@ namespace plimsoll {
 namespace {
 
 std::filesystem::path file_of(const std::filesystem::path& directory, int threads) {
-  return directory / fmt::format("kernel-times-{}.txt", threads);
+  return directory / fmt::format("kernel-times-{:016x}-{}.txt", fnv1a64(cpu_model()), threads);
 }
 
 }  // namespace
@@ -47,7 +48,7 @@ void KernelTimes::record(const Graph& graph, std::size_t node, double seconds) {
 
 KernelTimes KernelTimes::load(const std::filesystem::path& directory, int threads) {
   KernelTimes times(threads);
-  if (directory.empty() || !std::filesystem::exists(file_of(directory, threads))) return times;
+  if (directory.empty()) return times;
   try {
     std::istringstream lines(read_file(file_of(directory, threads), 16_MiB));
     std::uint64_t key = 0;
@@ -55,7 +56,7 @@ KernelTimes KernelTimes::load(const std::filesystem::path& directory, int thread
     while (lines >> key >> seconds)
       if (std::isfinite(seconds) && seconds >= 0 && seconds < 1e6) times.seconds_[key] = seconds;
   } catch (const std::exception&) {
-    // A table that cannot be read is one that is not there: the rule prices everything.
+    // None, or one that cannot be read: the rule prices everything.
     times.seconds_.clear();
   }
   return times;

@@ -15,7 +15,8 @@ namespace plimsoll {
 class KernelTimes {
  public:
   explicit KernelTimes(int threads) : threads_(threads) {}
-  // From the file of this machine and thread count; empty where there is none or it is damaged.
+  // From the file of this kind of machine and thread count; empty where there is none or it is
+  // damaged.
   static KernelTimes load(const std::filesystem::path& directory, int threads);
 
   std::optional<double> find(const Graph& graph, std::size_t node) const;

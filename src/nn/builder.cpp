@@ -40,7 +40,7 @@ Builder::Builder(const OpTable& ops, const Input& input, Mode mode, IsFrozen is_
                    .layout = Layout::plain};
   image_ = graph_.add_value("image", image, Role::input);
   if (mode == Mode::training)
-    sample_ = graph_.add_value("sample", plain({1}, DType::i64), Role::input);
+    sample_ = graph_.add_value("sample", plain({2}, DType::i64), Role::input);
   begin_layer("InputLayer", "input_layer", "", {});
   end_layer(image_);
 }

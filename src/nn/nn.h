@@ -147,7 +147,7 @@ class Builder {
   IsFrozen is_frozen_;
   double batch_norm_momentum_ = 0.99;
   ValueId image_;
-  ValueId sample_;  // position of the batch's first sample in the run; keys randomness
+  ValueId sample_;  // the first sample's position in the run, and its seed; keys randomness
   std::vector<Layer> layers_;
   std::vector<RunningStatistics> running_;
   std::unordered_map<std::int32_t, std::size_t> layer_of_;

@@ -17,9 +17,9 @@ Specs infer(const Attrs& attrs, std::span<const Spec> in) {
   const bool image =
       in[0].shape.rank() == 4 && (in[0].layout == Layout::plain || in[0].layout == Layout::blocked);
   if (!image) check_matrix(in[0]);
-  check_vector(in[1], 1, "the position of the first sample");
+  check_vector(in[1], 2, "the first sample's position and the seed");
   if (in[1].dtype != DType::i64)
-    refuse("the position of the first sample is " + to_string(in[1]), "i64 is needed");
+    refuse("the first sample's position and the seed are " + to_string(in[1]), "i64 is needed");
   const double rate = attrs.real("rate");
   if (!(rate >= 0 && rate < 1))
     refuse("rate is " + std::to_string(rate), "0 up to, not including, 1 is needed");
@@ -29,9 +29,9 @@ Specs infer(const Attrs& attrs, std::span<const Spec> in) {
 // Whether element `e` of sample `s` of the run is kept.
 class Mask {
  public:
-  explicit Mask(const Attrs& attrs)
+  Mask(const Attrs& attrs, const TensorView& run)
       : key_(static_cast<std::uint64_t>(attrs.integer("key")) ^
-             static_cast<std::uint64_t>(attrs.integer("seed"))),
+             static_cast<std::uint64_t>(run.at<std::int64_t>(1))),
         // draw / 2^32 >= rate, without rounding.
         least_(static_cast<std::uint64_t>(std::ceil(attrs.real("rate") * 0x1p32))) {}
 
@@ -80,7 +80,7 @@ T factor_of(const Attrs& attrs) {
 
 void masked(const Attrs& attrs, const Args& args) noexcept {
   const TensorView &x = args.in[0], &y = args.out[0];
-  const Mask mask(attrs);
+  const Mask mask(attrs, args.in[1]);
   const std::int64_t first = args.in[1].at<std::int64_t>(0);
   const std::int64_t per_sample = x.spec.shape.elements() / x.spec.shape[0];
   for_real(x.spec.dtype, [&]<class T>(T) {
@@ -102,7 +102,7 @@ void masked(const Attrs& attrs, const Args& args) noexcept {
 
 void ref(const Attrs& attrs, const Args& args) noexcept {
   const TensorView &x = args.in[0], &y = args.out[0];
-  const Mask mask(attrs);
+  const Mask mask(attrs, args.in[1]);
   const std::int64_t first = args.in[1].at<std::int64_t>(0);
   for_real(x.spec.dtype, [&]<class T>(T) {
     for_each_element(x.spec, [&](auto n, auto c, auto h, auto w) {
@@ -118,7 +118,7 @@ Values backward(const Backward& b) {
 }
 
 std::vector<Sample> samples() {
-  const SampleInput first{plain({1}, DType::i64), SampleInput::Fill::count};
+  const SampleInput first{plain({2}, DType::i64), SampleInput::Fill::count};
   const auto attrs = [](double rate) { return Attrs{{"rate", rate}, {"key", std::int64_t{77}}}; };
   return {{.in = {{blocked(3, 13, 5, 3)}, first}, .attrs = attrs(0.5)},
           {.in = {{blocked(2, 8, 3, 3)}, first}, .attrs = attrs(0.2)},
@@ -131,11 +131,10 @@ std::vector<Sample> samples() {
 extern const OpFamily dropout;
 const OpFamily dropout{{
     {.name = "dropout",
-     .doc = "Zero at random, else scaled by 1 / (1 - rate). in: x, the first sample's place in the "
-            "run.",
+     .doc = "Zero at random, else scaled by 1 / (1 - rate). in: x, [the first sample's place in "
+            "the run, the run's seed].",
      .attrs = {{"rate", 0.5, "share of the elements that become zero"},
-               {"key", std::int64_t{0}, "tells layers apart"},
-               {"seed", std::int64_t{0}, "tells runs apart"}},
+               {"key", std::int64_t{0}, "tells layers apart"}},
      .infer = infer,
      .backward = backward,
      .in_place = {{.out = 0, .over = 0}},

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <tuple>
 
 #include "base/bytes.h"
 #include "base/files.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "plan/schedule.h"
 
 namespace plimsoll {
 namespace {
@@ -51,6 +55,51 @@ std::optional<PlanPoint> parse_point(std::string_view line, const Problem& probl
   return point;
 }
 
+// No two blocks that are needed at one step overlap.
+bool lie_apart(std::span<const Block> blocks, std::span<const std::int64_t> offsets) {
+  struct Event {
+    int step;
+    bool begins;  // a block is needed up to and including its last step
+    std::size_t block;
+  };
+  std::vector<Event> events;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    if (blocks[b].bytes == 0) continue;
+    events.push_back({blocks[b].first, true, b});
+    events.push_back({blocks[b].last + 1, false, b});
+  }
+  std::ranges::sort(events, {},
+                    [](const Event& e) { return std::tuple(e.step, e.begins, e.block); });
+  std::map<std::int64_t, std::int64_t> live;  // begin, end
+  for (const Event& event : events) {
+    const std::int64_t begin = offsets[event.block];
+    if (!event.begins) {
+      live.erase(begin);
+      continue;
+    }
+    const std::int64_t end = begin + blocks[event.block].bytes;
+    const auto behind = live.lower_bound(begin);
+    if (behind != live.end() && behind->first < end) return false;
+    if (behind != live.begin() && std::prev(behind)->second > begin) return false;
+    live.emplace_hint(behind, begin, end);
+  }
+  return true;
+}
+
+// Whether the point is a plan of this problem that costs what it says. A text may have the right
+// checksum and yet be nobody's frontier.
+bool is_plan(const PlanPoint& point, Scheduler& scheduler) {
+  if (!scheduler.run(point.fates)) return false;
+  const std::span<const Block> blocks = scheduler.blocks();
+  if (blocks.size() != point.offsets.size() ||
+      scheduler.schedule().extra_seconds != point.extra_seconds)
+    return false;
+  std::int64_t top = 0;
+  for (std::size_t b = 0; b < blocks.size(); ++b)
+    top = std::max(top, point.offsets[b] + blocks[b].bytes);
+  return top == point.bytes && lie_apart(blocks, point.offsets);
+}
+
 }  // namespace
 
 std::uint64_t frontier_key(const Problem& problem, const Means& means) {
@@ -84,9 +133,14 @@ std::optional<Frontier> parse_frontier(std::string_view text, std::uint64_t key,
   const std::vector<std::string_view> lines = split(text.substr(0, end), '\n');
   if (lines.size() < 3 || lines.front() != head_line(key)) return std::nullopt;
   Frontier frontier;
+  Scheduler scheduler(problem);
   for (std::size_t l = 1; l + 1 < lines.size(); ++l) {
     auto point = parse_point(lines[l], problem);
-    if (!point) return std::nullopt;
+    if (!point || !is_plan(*point, scheduler)) return std::nullopt;
+    // Falling bytes, rising time.
+    if (!frontier.points.empty() && (point->bytes >= frontier.points.back().bytes ||
+                                     point->extra_seconds <= frontier.points.back().extra_seconds))
+      return std::nullopt;
     frontier.points.push_back(std::move(*point));
   }
   return frontier;

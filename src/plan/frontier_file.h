@@ -15,7 +15,8 @@ namespace plimsoll {
 std::uint64_t frontier_key(const Problem& problem, const Means& means);
 
 std::string frontier_text(const Frontier& frontier, std::uint64_t key, const Problem& problem);
-// Nothing if the text is damaged, of another key or of another version.
+// Nothing if the text is damaged, of another key or of another version, or holds anything but plans
+// of this problem that cost what it says.
 std::optional<Frontier> parse_frontier(std::string_view text, std::uint64_t key,
                                        const Problem& problem);
 

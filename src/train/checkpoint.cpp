@@ -83,11 +83,13 @@ Checkpoint::Checkpoint(const std::filesystem::path& path)
       identity(identity_of(file.metadata())) {}
 
 std::vector<std::string> compare(const Checkpoint& checkpoint, const RunIdentity& now) {
-  const std::vector<std::string> refused = differing(checkpoint.identity.is, now.is);
+  std::vector<std::string> refused = differing(checkpoint.identity.is, now.is);
+  // What was not written down when it was made cannot be compared.
+  std::erase_if(refused, [&](const std::string& k) { return !checkpoint.identity.is.contains(k); });
   if (!refused.empty()) {
     // Others follow from these.
     std::string key = refused[0];
-    for (const char* cause : {"data", "classes", "seed", "optimizer", "model"})
+    for (const char* cause : {"pictures", "data", "classes", "seed", "optimizer", "model"})
       if (std::find(refused.begin(), refused.end(), cause) != refused.end()) key = cause;
     throw DataError(
         {.where = checkpoint.file.path().string() + ": " + key,

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/memory_usage.h"
 #include "base/text.h"
 
@@ -104,7 +105,7 @@ std::string report_json(const RunReport& report) {
   json["val_accuracy"] = number(report.val_accuracy);
   json["val_top5"] = number(report.val_top5);
   json["stopped_by"] = report.stopped_by;
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 Recorder::Recorder(const RunOptions& options, const RunState& from, RunObserver& observer)
@@ -140,17 +141,26 @@ void Recorder::message(const std::string& text) {
 }
 
 void Recorder::go_back(std::int64_t epochs) {
-  std::erase_if(rows_, [&](const ResultsRow& row) { return row.epoch > epochs; });
-  seconds_before_ = rows_.empty() ? 0 : rows_.back().time;
-  watch_ = Stopwatch();
+  {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(rows_, [&](const ResultsRow& row) { return row.epoch > epochs; });
+    seconds_before_ = rows_.empty() ? 0 : rows_.back().time;
+    watch_ = Stopwatch();
+  }
   attempt("results.csv", [&] { write_file(options_.out / "results.csv", results_csv(rows_)); });
 }
 
-double Recorder::seconds() const { return seconds_before_ + watch_.seconds(); }
+double Recorder::seconds() const {
+  const std::scoped_lock lock(mutex_);
+  return seconds_before_ + watch_.seconds();
+}
 
 void Recorder::add(const ResultsRow& row) {
-  rows_.push_back(row);
-  val_accuracy_ = row.val_accuracy;
+  {
+    const std::scoped_lock lock(mutex_);
+    rows_.push_back(row);
+    val_accuracy_ = row.val_accuracy;
+  }
   attempt("results.csv", [&] {
     make_directories(options_.out);
     write_file(options_.out / "results.csv", results_csv(rows_));
@@ -161,22 +171,24 @@ void Recorder::note(const Progress& progress, const RunState& state) {
   const std::scoped_lock lock(mutex_);
   progress_ = progress;
   state_ = state;
+  const std::int64_t all_steps = progress.batches * options_.epochs;
+  if (progress.phase == Phase::train && all_steps > 0)
+    steps_ = options_.steps > 0 ? std::min(options_.steps, all_steps) : all_steps;
 }
 
-std::string Recorder::status_json(const std::string& state) {
+std::string Recorder::status_json(std::string_view state) const {
   const std::scoped_lock lock(mutex_);
   const MemoryUsage usage = memory_usage();
-  const std::int64_t all_steps = progress_.batches * options_.epochs;
+  const bool done =
+      stopped_by_ == "epochs" || stopped_by_ == "steps" || stopped_by_ == "early stop";
   nlohmann::ordered_json json;
   json["pid"] = ::getpid();
-  json["state"] = state;
+  json["state"] = stopped_by_.empty() ? state : done ? "done" : "stopped";
   json["model"] = options_.model;
   json["data"] = options_.data;
   json["epoch"] = progress_.epoch;
   json["epochs"] = options_.epochs;
   json["step"] = state_.step;
-  if (progress_.phase == Phase::train && all_steps > 0)
-    steps_ = options_.steps > 0 ? std::min(options_.steps, all_steps) : all_steps;
   json["steps"] = steps_;
   json["loss"] = number(progress_.loss);
   json["accuracy"] = number(progress_.accuracy);
@@ -198,33 +210,26 @@ std::string Recorder::status_json(const std::string& state) {
   json["started"] = now - watch_.seconds();
   json["updated"] = now;
   json["stopped_by"] = nullptr;
-  return json.dump(2) + "\n";
+  if (!stopped_by_.empty()) json["stopped_by"] = stopped_by_;
+  return json_text(json);
 }
 
-void Recorder::write_status(const std::string& state) {
+void Recorder::write_status(std::string_view state) {
+  const std::scoped_lock lock(status_file_);
   attempt("status.json", [&] { replace_file(options_.out / "status.json", status_json(state)); });
 }
 
-void Recorder::write_status() {
-  const bool training = [&] {
-    const std::scoped_lock lock(mutex_);
-    return progress_.phase == Phase::train;
-  }();
-  write_status(training ? "training" : "validating");
-}
-
 void Recorder::write_report(const RunReport& report) {
+  if (report.stopped_by == kPause) return write_status("planning");
   attempt("report.json", [&] {
     make_directories(options_.out);
     write_file(options_.out / "report.json", report_json(report));
   });
-  attempt("status.json", [&] {
-    const bool done = report.stopped_by == "epochs" || report.stopped_by == "steps" ||
-                      report.stopped_by == "early stop";
-    auto json = nlohmann::ordered_json::parse(status_json(done ? "done" : "stopped"));
-    json["stopped_by"] = report.stopped_by;
-    replace_file(options_.out / "status.json", json.dump(2) + "\n");
-  });
+  {
+    const std::scoped_lock lock(mutex_);
+    stopped_by_ = report.stopped_by;
+  }
+  write_status("");
 }
 
 }  // namespace plimsoll

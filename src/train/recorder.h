@@ -31,7 +31,8 @@ std::vector<ResultsRow> parse_results(const std::string& text, const std::string
 
 std::string report_json(const RunReport& report);
 
-// Members may be called from the run's thread and from its attendant's.
+// message(), seconds(), attempt() and write_status() may be called from the run's thread and from
+// its monitor's, the rest is for the run's.
 class Recorder {
  public:
   // Goes on with the results that are there, up to the epochs that `from` has complete.
@@ -48,28 +49,30 @@ class Recorder {
 
   // What status.json tells; written by write_status().
   void note(const Progress& progress, const RunState& state);
-  void write_status(const std::string& state);
-  // By the attendant, while it runs.
-  void write_status();
+  // `state` is what the run is at; once there is a report, its end is what is written.
+  void write_status(std::string_view state);
+  // Also the last status. A run that only pauses has neither.
   void write_report(const RunReport& report);
 
   // Calls `write` and tells of what it throws, once per file.
   void attempt(const char* file, const std::function<void()>& write);
 
  private:
-  std::string status_json(const std::string& state);
+  std::string status_json(std::string_view state) const;
 
   const RunOptions& options_;
   RunObserver& observer_;
   std::vector<ResultsRow> rows_;
   double seconds_before_ = 0;
+  std::mutex status_file_;    // held while it is written; taken before mutex_
+  mutable std::mutex mutex_;  // for all below, and for writing the two above
   Stopwatch watch_;
-  std::mutex mutex_;
   std::vector<std::string> failing_;  // files that could not be written the last time
   Progress progress_;
   RunState state_;
   std::optional<double> val_accuracy_;
   std::int64_t steps_ = 0;
+  std::string stopped_by_;  // empty: it runs
 };
 
 }  // namespace plimsoll

@@ -9,10 +9,10 @@
 #include "base/limits.h"
 #include "base/memory_usage.h"
 #include "base/stopwatch.h"
-#include "train/attendant.h"
 #include "train/layer_watch.h"
 #include "train/recorder.h"
 #include "train/run_events.h"
+#include "train/run_monitor.h"
 #include "train/run_pictures.h"
 
 namespace plimsoll {
@@ -30,19 +30,6 @@ std::optional<Batch> next_batch(Pipeline& pipeline, double* waiting) {
   *waiting += watch.seconds();
   return batch;
 }
-
-// Evaluates with the averages of the weights where there are any.
-class WithAverages {
- public:
-  explicit WithAverages(Trainer& trainer) : trainer_(trainer) { exchange(); }
-  ~WithAverages() { exchange(); }
-  WithAverages(const WithAverages&) = delete;
-  WithAverages& operator=(const WithAverages&) = delete;
-
- private:
-  void exchange() { exchange_averages(trainer_.session(), trainer_.step_graph()); }
-  Trainer& trainer_;
-};
 
 class Run {
  public:
@@ -66,14 +53,16 @@ class Run {
   void judge(double monitored, bool whole_epoch);
   void follow_plateau(double loss);
   void describe(double seconds_left);
+  bool save();
   void save_when_due();
+  // By the monitor's thread. May not return.
+  void answer_stall(Activity activity, const std::string& text);
   // The answer to an alarm: a warning, the end, or the last checkpoint again.
   void answer(const Alarm& alarm, const StepCall& call, Action action);
   void roll_back(const std::string& cause);
   void look_into(const StepCall& call);
   void tell_if_input_bound();
   void tell_if_crowded();
-  Attendant attend();
   void finish();
 
   Trainer& trainer_;
@@ -103,24 +92,8 @@ class Run {
   bool told_crowded_ = false;
   bool rolled_back_ = false;
   bool is_fed_ = false;  // the training pipeline runs; validation, in the same memory, stops it
-  Attendant attendant_;  // last: it calls into the above
+  RunMonitor monitor_;   // last: it calls into the above
 };
-
-std::int64_t whole_batches(const RunData& data, const RunOptions& options) {
-  const bool drops = options.drop_last && data.train_samples >= options.batch;
-  return drops ? data.train_samples / options.batch * options.batch : data.train_samples;
-}
-
-// What the process itself needs: files that are memory are in its container's count already.
-std::int64_t needed_bytes(const RunOptions& options) {
-  const auto files = std::ranges::find(options.ledger.lines, kFilesLine, &LedgerLine::line);
-  return options.predicted_bytes - (files == options.ledger.lines.end() ? 0 : files->bytes);
-}
-
-std::int64_t run_length(std::int64_t steps_per_epoch, const RunOptions& options) {
-  const std::int64_t all = steps_per_epoch * options.epochs;
-  return options.steps > 0 ? std::min(options.steps, all) : all;
-}
 
 Run::Run(Trainer& trainer, const RunData& data, const RunOptions& options, const RunState& from,
          RunObserver& observer, const std::atomic<int>& interrupt)
@@ -130,9 +103,9 @@ Run::Run(Trainer& trainer, const RunData& data, const RunOptions& options, const
       observer_(observer),
       interrupt_(interrupt),
       state_(from),
-      per_epoch_(whole_batches(data, options)),
+      per_epoch_(options.samples_per_epoch(data.train_samples)),
       steps_per_epoch_((per_epoch_ + options.batch - 1) / options.batch),
-      schedule_(options.schedule, options.lr, run_length(steps_per_epoch_, options),
+      schedule_(options.schedule, options.lr, options.steps_in_all(steps_per_epoch_),
                 steps_per_epoch_),
       recorder_(options, from, observer),
       events_(options, from.step),
@@ -140,29 +113,34 @@ Run::Run(Trainer& trainer, const RunData& data, const RunOptions& options, const
       saver_(options.out, options.save, from.step > 0 ? from.step : -1,
              [this](const std::string& text) { recorder_.message(text); }),
       counts_(static_cast<std::int64_t>(options.class_names.size())),
-      attendant_(
+      monitor_(
           {.every_second =
-               [this] {
-                 recorder_.write_status();
+               [this](Activity activity) {
+                 recorder_.write_status(to_string(activity));
                  pictures_.note_memory();
                },
-           .stalled =
-               [this](const std::string& text) {
-                 std::string all = "stalled: " + text;
-                 for (const Pipeline::Doing& doing : data_.train.doing())
-                   all += fmt::format("  a data worker has been at {} for {:.1f} s\n", doing.where,
-                                      doing.seconds);
-                 if (const std::string crowding = options_.crowding(); !crowding.empty())
-                   all += "  " + crowding + "\n";
-                 recorder_.message(all);
-                 if (options_.watchdog.on_stall != Action::stop) return;
-                 recorder_.message("stopped by the watchdog; the last checkpoint stands");
-                 std::_Exit(4);
-               },
+           .stalled = [this](Activity activity,
+                             const std::string& text) { answer_stall(activity, text); },
            .squeezed = [this](const std::string& text) { recorder_.message("memory: " + text); }},
-          needed_bytes(options)) {
+          options.resident_bytes()) {
   report_.model = options.model;
   progress_.epochs = options.epochs;
+  recorder_.write_status("starting");
+}
+
+void Run::answer_stall(Activity activity, const std::string& text) {
+  std::string all = "stalled: " + text;
+  for (const Pipeline::Doing& doing : data_.train.doing())
+    all += fmt::format("  a data worker has been at {} for {:.1f} s\n", doing.where, doing.seconds);
+  if (const std::string crowding = options_.crowding(); !crowding.empty())
+    all += "  " + crowding + "\n";
+  recorder_.message(all);
+  // A checkpoint that is being written may be all there is of the run.
+  if (options_.watchdog.on_stall != Action::stop || activity == Activity::saving) return;
+  recorder_.message(std::filesystem::exists(saver_.last())
+                        ? "stopped by the watchdog; the last checkpoint stands"
+                        : "stopped by the watchdog; no checkpoint was written before");
+  std::_Exit(4);
 }
 
 void Run::describe(double seconds_left) {
@@ -189,7 +167,7 @@ void Run::train_one(const Batch& batch) {
   const StepResult result = trainer_.train_batch(batch.count, static_cast<float>(progress_.lr),
                                                  state_.step, state_.samples, fill);
   const double seconds = watch.seconds();
-  attendant_.beat(seconds);
+  monitor_.beat(seconds);
   report_.step_seconds += seconds;
   last_loss_ = result.loss;
   if (!std::isfinite(result.gradient_norm)) {
@@ -241,7 +219,7 @@ void Run::roll_back(const std::string& cause) {
   state_.rollbacks = rollbacks;
   state_.high_steps = 0;
   recorder_.go_back(state_.epoch);
-  saver_.save(trainer_, options_.identity, state_);
+  save();
   rolled_back_ = true;
   recorder_.message(fmt::format("watchdog: {}: back to step {}, learning rate {:.4g} from here",
                                 cause, state_.step, rate()));
@@ -279,10 +257,14 @@ void Run::tell_if_crowded() {
   recorder_.message("watchdog: crowded: " + text + "; fewer --threads may be as fast");
 }
 
+bool Run::save() {
+  const During saving(monitor_, Activity::saving);
+  return saver_.save(trainer_, options_.identity, state_);
+}
+
 void Run::save_when_due() {
   // While the loss is suspiciously high, what is on disk may be the last that is good.
-  if (saver_.is_due(state_.step) && state_.high_steps == 0)
-    saver_.save(trainer_, options_.identity, state_);
+  if (saver_.is_due(state_.step) && state_.high_steps == 0) save();
 }
 
 void Run::train_epoch() {
@@ -296,7 +278,7 @@ void Run::train_epoch() {
     try {
       batch = next_batch(data_.train, &epoch_waiting_);
     } catch (const DataError&) {
-      saver_.save(trainer_, options_.identity, state_);
+      save();
       throw;
     }
     expect(batch && batch->epoch == state_.epoch && batch->first == state_.position,
@@ -333,22 +315,24 @@ void Run::train_epoch() {
 
 std::optional<Evaluation> Run::validate() {
   const Stopwatch watch;
+  const During validating(monitor_, Activity::validating);
+  double batches_end = 0;
   is_fed_ = false;
   Progress progress = progress_;
   progress.phase = Phase::evaluate;
   progress.batch = 0;
   progress.batches = (data_.validation_samples + options_.batch - 1) / options_.batch;
   counts_.clear();
-  const WithAverages averages(trainer_);
+  const AveragesInPlace averages(trainer_.session(), trainer_.step_graph());
   const auto evaluation =
       evaluate(trainer_, *data_.validation, data_.normalisation, &counts_,
                [&](const Evaluation& so_far, double waited) {
-                 attendant_.beat(0);
+                 const double elapsed = watch.seconds();
+                 monitor_.beat(elapsed - std::exchange(batches_end, elapsed));
                  ++progress.batch;
                  progress.loss = so_far.loss;
                  progress.accuracy = so_far.accuracy;
                  progress.top5 = so_far.top5;
-                 const double elapsed = watch.seconds();
                  progress.images_per_second = static_cast<double>(so_far.samples) / elapsed;
                  progress.data_wait_percent = 100 * waited / elapsed;
                  progress.seconds_left = elapsed / static_cast<double>(progress.batch) *
@@ -369,6 +353,7 @@ void Run::judge(double monitored, bool whole_epoch) {
     state_.best = monitored;
     state_.best_epoch = progress_.epoch;
     state_.stale_epochs = 0;
+    const During saving(monitor_, Activity::saving);
     saver_.save_best(trainer_, options_.identity, state_);
   } else if (whole_epoch) {
     ++state_.stale_epochs;
@@ -449,20 +434,20 @@ RunReport Run::go() {
     progress_.lr = schedule_.rate(state_.step - 1) * state_.lr_scale;
     finish_epoch();
   }
-  if (options_.watchdog.on_diverge == Action::rollback && !saver_.is_saved(state_.step))
-    saver_.save(trainer_, options_.identity, state_);
+  if (options_.watchdog.on_diverge == Action::rollback && !saver_.is_saved(state_.step)) save();
   while (!has_stopped() && state_.epoch < last_epoch()) {
     if (!std::exchange(is_fed_, true)) data_.train.start(state_.epoch, state_.position);
     train_epoch();
     const bool failed = has_stopped() && report_.stopped_by != "steps";
     if (!failed) finish_epoch();
   }
-  if (!has_stopped()) report_.stopped_by = "epochs";
+  if (!has_stopped()) report_.stopped_by = state_.epoch < options_.epochs ? kPause : "epochs";
   finish();
   return report_;
 }
 
 void Run::finish() {
+  const During saving(monitor_, Activity::saving);
   // Weights that diverged are not worth a checkpoint; where a step was not finite nothing changed.
   const bool spoiled = report_.stopped_by == "diverged";
   const bool saved = spoiled || saver_.save(trainer_, options_.identity, state_);

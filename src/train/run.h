@@ -28,7 +28,7 @@ struct RunOptions {
   std::string model;  // for the records
   std::string data;
   std::int64_t epochs = 1;
-  std::int64_t pause_after = 0;  // epochs; end there as if it were the last; 0: no pause
+  std::int64_t pause_after = 0;  // epochs; the run goes on in another call; 0: no pause
   std::int64_t steps = 0;        // stop after this many; 0: no limit
   std::int64_t batch = 32;
   bool drop_last = false;  // leave out the partial last batch of an epoch
@@ -49,6 +49,14 @@ struct RunOptions {
   // In words, what keeps the process's threads from the processors; empty: nothing. Called from the
   // thread of the run and from the one beside it.
   std::function<std::string()> crowding = [] { return std::string(); };
+
+  // Of so many, those an epoch trains on.
+  std::int64_t samples_per_epoch(std::int64_t train_samples) const;
+  // Of a run that is not stopped early.
+  std::int64_t steps_in_all(std::int64_t steps_per_epoch) const;
+  // Of what is predicted, what the process itself holds: files that are memory are in its
+  // container's count already.
+  std::int64_t resident_bytes() const;
 };
 
 // What happens in a run, as it happens. Calls come from the thread that runs it.
@@ -75,6 +83,8 @@ class RunObserver {
   virtual void on_message(const std::string& text) = 0;
 };
 
+inline constexpr const char* kPause = "pause";
+
 struct RunReport {
   std::string model;
   std::int64_t steps = 0, epochs = 0, images = 0;
@@ -89,7 +99,8 @@ struct RunReport {
   std::int64_t measured_peak_bytes = 0;
   std::optional<std::int64_t> cgroup_peak_bytes;  // where the process is alone in its group
   std::int64_t arena_bytes = 0;
-  // "epochs", "steps", "interrupt", "early stop", "not finite", "diverged", "plateau"
+  // "epochs", "steps", "interrupt", "early stop", "not finite", "diverged", "plateau"; kPause: it
+  // has not stopped
   std::string stopped_by;
 };
 

@@ -16,7 +16,7 @@ class RunPictures {
  public:
   RunPictures(const RunOptions& options, Recorder& recorder);
 
-  // By the attendant: what is resident now.
+  // By the monitor: what is resident now.
   void note_memory();
   // Draws all but the first batch; not more often than every ten seconds unless it is the end.
   void draw(const ClassCounts& counts, bool at_end);

@@ -133,15 +133,35 @@ void append_updates(Graph& graph, const std::vector<Gradient>& gradients,
 }
 
 // Puts sums over the parts of a batch in the place of gradients.
-void accumulate(Graph& graph, std::vector<Gradient>& gradients) {
+void accumulate(Graph& graph, std::vector<Gradient>& gradients, StepGraph* result) {
   const ValueId share = graph.add_value("share", plain({1}), Role::input);
   for (Gradient& gradient : gradients) {
     const Value parameter = graph.value(gradient.parameter);
-    const ValueId total =
-        graph.add_value("accumulated/" + parameter.name, parameter.spec, Role::state);
+    result->sums.push_back("accumulated/" + parameter.name);
+    const ValueId total = graph.add_value(result->sums.back(), parameter.spec, Role::state);
     gradient.value =
         graph.call1("accumulate", {total, gradient.value, share}, {}, parameter.name + "/sum");
   }
+}
+
+// Moves the running statistics. The parts of a batch move copies, which the last one puts in place:
+// a later part may still turn out bad.
+void append_statistics(Graph& graph, const nn::RunningStatistics& r, double momentum, ValueId norm,
+                       Part part, StepGraph* result) {
+  Values moving{r.moving_mean, r.moving_variance};
+  const std::string name = graph.value(r.moving_mean).name;
+  if (part != Part::whole)
+    for (ValueId& id : moving) {
+      const Value value = graph.value(id);
+      result->copies.push_back({"moving/" + value.name, value.name});
+      id = graph.add_value(result->copies.back().copy, value.spec, Role::state);
+    }
+  const Values moved = graph.call("bn_update", {moving[0], moving[1], r.mean, r.variance, norm},
+                                  {{"momentum", momentum}}, name + "/update");
+  if (part != Part::last) return;
+  graph.call("adopt", {r.moving_mean, moved[0], norm}, {}, name + "/adopt");
+  graph.call("adopt", {r.moving_variance, moved[1], norm}, {},
+             graph.value(r.moving_variance).name + "/adopt");
 }
 
 }  // namespace
@@ -175,7 +195,7 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
   std::size_t backward_begin = graph.nodes().size();
   std::vector<Gradient> gradients = append_backward(graph, total);
 
-  if (part != Part::whole) accumulate(graph, gradients);
+  if (part != Part::whole) accumulate(graph, gradients, &forward.step);
   Values norm_inputs{total};
   for (const Gradient& gradient : gradients) norm_inputs.push_back(gradient.value);
   ValueId norm = graph.call1("global_norm", norm_inputs, {}, "norm");
@@ -197,10 +217,9 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
   // Updates come last: a step that is not finite leaves every resident as it was.
   if (part != Part::early) append_updates(graph, gradients, rule, tuning, norm, &forward.step);
   for (const nn::RunningStatistics& r : forward.running)
-    graph.call(
-        "bn_update", {r.moving_mean, r.moving_variance, r.mean, r.variance, norm},
-        {{"momentum", tuning.batch_norm_momentum > 0 ? tuning.batch_norm_momentum : r.momentum}},
-        graph.value(r.moving_mean).name + "/update");
+    append_statistics(graph, r,
+                      tuning.batch_norm_momentum > 0 ? tuning.batch_norm_momentum : r.momentum,
+                      norm, part, &forward.step);
   settle_views(graph);
   results.push_back(norm);
   forward.step.tape = {

@@ -38,7 +38,8 @@ bool is_frozen(const Tuning& tuning, std::string_view layer);
 double lr_factor(const Tuning& tuning, std::string_view weight);
 
 // Names of the values a step is fed and read by.
-//   in:  image f32 [N,C,H,W] · label i32 [N] · lr f32 [1] · step i64 [1] · sample i64 [1]
+//   in:  image f32 [N,C,H,W] · label i32 [N] · lr f32 [1] · step i64 [1] · sample i64 [2] (position
+//        of the first in the run, seed)
 //        and as LossOptions asks: weight f32 [N] · other i32 [N] · other_share f32 [N]
 //   out: loss f32 [1] · correct i64 [2] (first, first five) · logits f32 [N,classes] · norm f64 [1]
 struct StepGraph {
@@ -48,13 +49,20 @@ struct StepGraph {
   std::vector<MergedParameter> merged;    // those that lie inside a larger one
   std::vector<std::string> slots;         // names of the optimizer's residents, all start at zero
   std::vector<std::string> averages;      // "average/<weight>", start as the weight
+  // Of batches in parts: what is zero and what is like another resident when a batch begins.
+  struct Copy {
+    std::string copy, of;
+  };
+  std::vector<std::string> sums;
+  std::vector<Copy> copies;
 };
 
 // How far the graph is rewritten. `plain` runs layer by layer as written: for comparisons.
 enum class Fusion : std::uint8_t { full, plain };
 
-// Which part of a batch a step sees. Parts sum their gradients in residents named
-// "accumulated/<weight>", each times the input `share` f32 [1]; the last one updates.
+// Which part of a batch a step sees. Parts sum their gradients in residents of their own, each
+// times the input `share` f32 [1], and move copies of the running statistics; only the last one
+// changes what lasts.
 enum class Part : std::uint8_t { whole, early, last };
 
 StepGraph training_graph(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,

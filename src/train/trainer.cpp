@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/error.h"
@@ -94,7 +95,9 @@ void Trainer::set_scalars(std::size_t tape, float lr, std::int64_t step, std::in
   if (graph.find("lr")) session_.view(tape, "lr").at<float>(0) = lr;
   if (graph.find("step")) session_.view(tape, "step").at<std::int64_t>(0) = step;
   if (graph.find("share")) session_.view(tape, "share").at<float>(0) = share;
-  session_.view(tape, "sample").at<std::int64_t>(0) = sample;
+  const TensorView randomness = session_.view(tape, "sample");
+  randomness.at<std::int64_t>(0) = sample;
+  randomness.at<std::int64_t>(1) = static_cast<std::int64_t>(seed_);
 }
 
 StepResult Trainer::run_part(const TapeKey& key, float lr, std::int64_t step, std::int64_t sample,
@@ -112,18 +115,22 @@ StepResult Trainer::train_step(std::int64_t batch, float lr, std::int64_t step,
   return run_part({Phase::train, Part::whole, batch}, lr, step, sample, 1);
 }
 
-void Trainer::clear_sums(std::int64_t batch) {
+void Trainer::begin_parts(std::int64_t batch) {
   if (batch <= largest_part_) return;
-  for (const std::string& name : session_.resident_names())
-    if (name.starts_with("accumulated/")) {
-      const TensorView total = session_.resident(name);
-      std::memset(total.data, 0, static_cast<std::size_t>(total.spec.bytes()));
-    }
+  for (const std::string& name : step_.sums) {
+    const TensorView total = session_.resident(name);
+    std::memset(total.data, 0, static_cast<std::size_t>(total.spec.bytes()));
+  }
+  for (const StepGraph::Copy& pair : step_.copies) {
+    const TensorView copy = session_.resident(pair.copy);
+    std::memcpy(copy.data, session_.resident(pair.of).data,
+                static_cast<std::size_t>(copy.spec.bytes()));
+  }
 }
 
 template <class Each>
 void Trainer::over_parts(std::int64_t batch, const FillPart& fill, Each each) {
-  clear_sums(batch);
+  begin_parts(batch);
   for (std::int64_t first = 0; first < batch; first += largest_part_) {
     const std::int64_t count = std::min(largest_part_, batch - first);
     const bool is_last = first + count == batch;
@@ -148,6 +155,8 @@ StepResult Trainer::train_batch(std::int64_t batch, float lr, std::int64_t step,
                                 std::int64_t sample, const FillPart& fill) {
   StepResult sum;
   over_parts(batch, fill, [&](const TapeKey& key, std::int64_t first, double share) {
+    // One bad part makes a bad step; the last part, which would update, may not see why.
+    if (!std::isfinite(sum.gradient_norm)) return;
     const StepResult result = run_part(key, lr, step, sample + first, static_cast<float>(share));
     session_.check_spill();
     sum.loss += share * result.loss;

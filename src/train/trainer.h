@@ -105,7 +105,8 @@ class Trainer {
   static Tapes make_tapes(const OpTable& ops, const NetworkFactory& network,
                           const TrainerOptions& options);
   std::size_t tape_of(const TapeKey& key) const;
-  void clear_sums(std::int64_t batch);
+  // Sums and copies of the batch before are forgotten.
+  void begin_parts(std::int64_t batch);
   // Calls each(key, first, count) for the parts of a batch, with their inputs filled.
   template <class Each>
   void over_parts(std::int64_t batch, const FillPart& fill, Each each);

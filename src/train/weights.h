@@ -31,6 +31,20 @@ std::vector<NamedTensor> average_tensors(const Session& session, const StepGraph
 void start_averages(const Session& session, const StepGraph& step);
 // Puts the averages in the weights' place and the weights in theirs.
 void exchange_averages(const Session& session, const StepGraph& step);
+// The averages, where there are any, are in the weights' place as long as this lives.
+class AveragesInPlace {
+ public:
+  AveragesInPlace(const Session& session, const StepGraph& step) : session_(session), step_(step) {
+    exchange_averages(session_, step_);
+  }
+  ~AveragesInPlace() { exchange_averages(session_, step_); }
+  AveragesInPlace(const AveragesInPlace&) = delete;
+  AveragesInPlace& operator=(const AveragesInPlace&) = delete;
+
+ private:
+  const Session& session_;
+  const StepGraph& step_;
+};
 
 // Gives every weight its starting value, a function of (seed, its name, index), and zeroes the
 // slots.

@@ -107,6 +107,60 @@ TEST_F(Faults, AStallIsReportedWithTheFileThatCausesIt) {
   EXPECT_THAT(output, HasSubstr("thread "));
 }
 
+TEST_F(Faults, ASlowSaveIsNoStallThatEndsTheRun) {
+  SKIP_WITHOUT_PRELOAD();
+  // Longer than three steps and the grace of a stall.
+  const Outcome outcome = train("run", "--epochs 1 --on-stall stop --save-every 2h",
+                                faults("FAULT_PATH=last.safetensors FAULT_CALLS=s FAULT_AT=1 "
+                                       "FAULT_DO=stall FAULT_SECONDS=9"));
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, Not(HasSubstr("stopped by the watchdog")));
+  expect_sound_checkpoint(out("run"));
+  EXPECT_EQ(SafetensorsReader(out("run") / "weights/last.safetensors").metadata().at("epoch"), "1");
+}
+
+TEST_F(Faults, AStallEndsARunThatWasToldToAndSaysThatNothingWasSaved) {
+  SKIP_WITHOUT_PRELOAD();
+  const Outcome outcome =
+      train("run", "--epochs 4000 --on-stall stop",
+            faults("FAULT_PATH=c1/03.bmp FAULT_CALLS=r FAULT_AT=4 FAULT_DO=stall"));
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("no checkpoint was written before"));
+}
+
+TEST_F(Faults, ALimitOfFileSizesIsAFullDisk) {
+  const Outcome outcome = train("run", "--epochs 1", "ulimit -f 64 && ");
+  EXPECT_EQ(outcome.code, 1) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("the checkpoint could not be written"));
+  EXPECT_THAT(outcome.output, HasSubstr("File too large"));
+  EXPECT_THAT(outcome.output, HasSubstr("ulimit -f"));
+  ASSERT_EQ(train("run", "--epochs 1").code, 0);
+  expect_sound_checkpoint(out("run"));
+}
+
+TEST_F(Faults, AReaderWhoLeavesCostsTheOutputNotTheRun) {
+  const TemporaryFolder scratch;
+  const std::string code = (scratch.path() / "code").string();
+  const Outcome outcome = run_program(
+      words("run", "--epochs 30") + " 2>&1; echo $? >" + code + "; } | head -1; true", "{ ");
+  EXPECT_EQ(content(code), "0\n") << outcome.output;
+  EXPECT_EQ(SafetensorsReader(out("run") / "weights/last.safetensors").metadata().at("epoch"),
+            "30");
+}
+
+TEST_F(Faults, OutputThatCannotBeWrittenIsCode1) {
+  const std::string errors = out("errors").string();
+  for (const char* command : {"summary --json", "summary", "help train", "check --json"}) {
+    const Outcome outcome =
+        run_program(std::string(command) + " 2>" + errors + " >/dev/full; }", "{ ");
+    EXPECT_EQ(outcome.code, 1) << command;
+    EXPECT_THAT(content(errors), HasSubstr("standard output: cannot write")) << command;
+  }
+  const Outcome outcome = train("run", "--epochs 1 --json >/dev/full");
+  EXPECT_EQ(outcome.code, 1);
+  expect_sound_checkpoint(out("run"));
+}
+
 TEST_F(Faults, ADiskThatFailsToReadNamesTheFileAndSavesFirst) {
   SKIP_WITHOUT_PRELOAD();
   const Outcome outcome =

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.h"
+#include "tests/support/image_folder.h"
 #include "tests/support/temporary_folder.h"
 
 namespace plimsoll {
@@ -91,6 +92,31 @@ TEST_F(Folder, ThatIsNoneIsRefusedByName) {
   const Outcome outcome = run_program("train /nowhere/photos --model xception_mini");
   EXPECT_EQ(outcome.code, 1) << outcome.output;
   EXPECT_NE(outcome.output.find("/nowhere/photos"), std::string::npos) << outcome.output;
+}
+
+TEST(OddNames, AClassFolderThatIsNotUtf8IsNamedByTrainAndByCheck) {
+  const ImageFolder images(2, 6);
+  const TemporaryFolder out;
+  std::filesystem::copy(images.folder().path() / "c0", images.folder().path() / "caf\xe9");
+  const std::string data = images.folder().path().string();
+  const std::string train = "train " + data +
+                            " --model inception_mini --image 20 --batch 3 "
+                            "--epochs 1 --threads 1 --quiet --out " +
+                            (out.path() / "run").string();
+  const Outcome stopped = run_program(train);
+  EXPECT_EQ(stopped.code, 1);
+  EXPECT_NE(stopped.output.find("is not UTF-8"), std::string::npos) << stopped.output;
+  EXPECT_EQ(stopped.output.find("json.exception"), std::string::npos) << stopped.output;
+  const Outcome checked = run_program("check " + data);
+  EXPECT_EQ(checked.code, 1);
+  EXPECT_NE(checked.output.find("is not UTF-8"), std::string::npos) << checked.output;
+  EXPECT_EQ(run_program(train + " --bad-files skip").code, 0);
+  // A picture may have any name.
+  std::filesystem::copy(images.file(0, 0), images.folder().path() / "od\xe9.bmp");
+  const Outcome predicted = run_program("predict " + (out.path() / "run").string() + " " + data +
+                                        "/od*.bmp --json --threads 1");
+  EXPECT_EQ(predicted.code, 0) << predicted.output;
+  EXPECT_NE(predicted.output.find("\"classes\""), std::string::npos) << predicted.output;
 }
 
 }  // namespace

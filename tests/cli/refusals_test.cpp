@@ -80,5 +80,41 @@ TEST(Commands, HelpAndVersionSucceed) {
   EXPECT_EQ(run_program("").code, 0);
 }
 
+TEST(Refusals, NumbersThatCannotBeHeldAreNotCutToFit) {
+  expect_refusal("train fashion-mnist --epochs 99999999999999999999", 2,
+                 "--epochs: 99999999999999999999; expected a number below 2^63");
+  expect_refusal("train fashion-mnist --seed 18446744073709551616", 2,
+                 "--seed: 18446744073709551616");
+  expect_refusal("train fashion-mnist --epochs 9000000000000000000", 2, "--epochs");
+}
+
+TEST(Refusals, AConfigurationThatIsNoFileIsRefused) {
+  const TemporaryFolder folder;
+  expect_refusal("summary --config " + folder.path().string(), 2, "is a folder");
+  expect_refusal("summary --config /dev/zero", 2, "is not a regular file");
+  std::string key = "a";
+  for (int i = 0; i < 50'000; ++i) key += ".a";
+  folder.put("deep.toml", key + " = 1\n");
+  expect_refusal("summary --config " + (folder.path() / "deep.toml").string(), 2,
+                 "deep.toml:1: a key of more than 64 parts; expected a long option");
+  folder.put("inside.toml", "model = { " + key + " = 1 }\n");
+  expect_refusal("summary --config " + (folder.path() / "inside.toml").string(), 2, "parts");
+}
+
+TEST(Refusals, PathsThatCannotBeUsedSayWhatWasExpected) {
+  expect_refusal("train fashion-mnist --weights /nonexistent", 1,
+                 "/nonexistent: cannot open: No such file or directory; expected");
+  expect_refusal("train fashion-mnist --steps 1 --threads 1 --quiet --out /proc/x", 1,
+                 "/proc/x: cannot create the folder: No such file or directory; expected");
+}
+
+TEST(Refusals, AStackThatIsTooSmallIsNamed) {
+  const Outcome outcome = run_program("summary", "ulimit -s 64 && ");
+  EXPECT_EQ(outcome.code, 1) << outcome.output;
+  EXPECT_NE(outcome.output.find("`ulimit -s`: 64 KiB of stack; expected at least 1024"),
+            std::string::npos)
+      << outcome.output;
+}
+
 }  // namespace
 }  // namespace plimsoll

@@ -103,6 +103,72 @@ TEST_F(Resume, TheSameCommandWithoutOutFindsItsUnfinishedRun) {
   EXPECT_TRUE(std::filesystem::exists(here / "runs/inception_mini2"));
 }
 
+// Whatever is a file's name, and whatever a number may be written as.
+TEST_F(Resume, WhateverWasTypedIsFoundAgain) {
+  const std::vector<std::string> names{
+      "007", "1e3", "true", "[x]", "two\nlines", "tab\t\x01", "'\"\\", "caf\xe9.d", "na\xc3\xafve"};
+  int number = 0;
+  for (const std::string& name : names) {
+    const TemporaryFolder here;
+    const std::string run = "run" + std::to_string(number++);
+    std::filesystem::copy(images_.folder().path(), here.path() / name,
+                          std::filesystem::copy_options::recursive);
+    // Through a variable of the shell, which takes any byte as it is.
+    ASSERT_EQ(::setenv("ODD_NAME", name.c_str(), 1), 0);
+    const Outcome first = run_program(
+        "train --data \"$ODD_NAME\" --model inception_mini --image 20 --batch 3 --epochs 1 --lr "
+        ".05 "
+        "--clip-norm 5. --seed 007 --threads 1 --quiet --out " +
+            out(run).string(),
+        "cd " + here.path().string() + " && ");
+    ASSERT_EQ(first.code, 0) << number << first.output;
+    // From another directory.
+    const Outcome again =
+        run_program("train --resume " + out(run).string() + " --epochs 2 --quiet");
+    EXPECT_EQ(again.code, 0) << number << again.output;
+    EXPECT_THAT(again.output, HasSubstr("resuming"));
+    EXPECT_THAT(again.output, testing::Not(HasSubstr("changed since")));
+  }
+}
+
+TEST_F(Resume, APictureThatWasReplacedIsNoticedAndACopyOfTheDataIsNot) {
+  const TemporaryFolder here;
+  const auto train_on = [&](const std::string& data, int epochs) {
+    return train("run",
+                 "--data " + (here.path() / data).string() + " --epochs " + std::to_string(epochs));
+  };
+  for (const char* copy : {"data", "copy"})
+    std::filesystem::copy(images_.folder().path(), here.path() / copy,
+                          std::filesystem::copy_options::recursive);
+  ASSERT_EQ(train_on("data", 1).code, 0);
+  EXPECT_EQ(train_on("copy", 2).code, 0);
+  const std::filesystem::path picture = here.path() / "data" / ImageFolder::name(1, 3);
+  std::string bytes = content(picture);
+  bytes.back() ^= 1;  // of the same size
+  std::ofstream(picture, std::ios::binary) << bytes;
+  const Outcome refused = train_on("data", 3);
+  EXPECT_EQ(refused.code, 1) << refused.output;
+  EXPECT_THAT(refused.output, HasSubstr("pictures: the run there has content"));
+}
+
+// The pause between the parts of a run with --unfreeze-after is not its end.
+TEST_F(Resume, ARunKilledBeforeItsThawIsFoundAgain) {
+  SKIP_WITHOUT_PRELOAD();
+  const TemporaryFolder here;
+  const std::string command = "train " + images_.folder().path().string() +
+                              " --model inception_mini --image 20 --batch 3 --epochs 2 --quiet "
+                              "--freeze 'a_*' --unfreeze-after 1 --threads 1";
+  const std::string before = "cd " + here.path().string() + " && ";
+  // The second part begins with a status of its own; the run dies before that.
+  const Outcome killed = run_program(
+      command, before + faults("FAULT_PATH=log.txt FAULT_CALLS=w FAULT_AT=3 FAULT_DO=kill"));
+  ASSERT_NE(killed.code, 0) << killed.output;
+  const Outcome again = run_program(command, before);
+  EXPECT_EQ(again.code, 0) << again.output;
+  EXPECT_THAT(again.output, HasSubstr("resuming runs/inception_mini at step"));
+  EXPECT_FALSE(std::filesystem::exists(here / "runs/inception_mini2"));
+}
+
 TEST_F(Resume, ARunDirectoryHasOneRunAtATime) {
   Background first(words("run", "--epochs 4000"), folder_.path() / "first.txt");
   ASSERT_TRUE(first.waits_for(out("run") / "status.json"));

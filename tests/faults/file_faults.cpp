@@ -3,7 +3,8 @@
 //   FAULT_CALLS  which: letters of w (write), r (pread), s (fsync), m (rename); default wsm
 //   FAULT_AT     the first call that is hit, counted from 1; 0: none
 //   FAULT_COUNT  how many are hit from there on; default 1
-//   FAULT_DO     kill, stall (for a minute), or a number of errno
+//   FAULT_DO     kill, stall, or a number of errno
+//   FAULT_SECONDS  how long it stalls; default 60
 //   FAULT_TALLY  a file that gets a byte for every such call
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -46,7 +47,7 @@ bool goes_wrong(char call, const char* path) {
   const char* action = std::getenv("FAULT_DO");
   if (std::strcmp(action, "kill") == 0) ::kill(::getpid(), SIGKILL);
   if (std::strcmp(action, "stall") == 0) {
-    ::sleep(60);
+    ::sleep(static_cast<unsigned>(number("FAULT_SECONDS", 60)));
     return false;
   }
   errno = std::atoi(action);

@@ -117,6 +117,33 @@ TEST_P(Planner, FindsTheSameFrontierTwiceAndReadsItBackFromItsText) {
   EXPECT_FALSE(parse_frontier(text, key, problem_));
 }
 
+TEST_P(Planner, AForgedFrontierIsNotTaken) {
+  const Frontier good = find_frontier(problem_, {});
+  const std::uint64_t key = frontier_key(problem_, {});
+  const auto is_taken = [&](auto change) {
+    Frontier forged = good;
+    change(forged.points);
+    return parse_frontier(frontier_text(forged, key, problem_), key, problem_).has_value();
+  };
+  using Points = std::vector<PlanPoint>;
+  EXPECT_TRUE(is_taken([](Points&) {}));
+  EXPECT_FALSE(is_taken([](Points& p) { p.back().offsets.pop_back(); }));
+  EXPECT_FALSE(is_taken([](Points& p) { p.back().offsets.clear(); }));
+  EXPECT_FALSE(is_taken([](Points& p) { p.back().bytes -= 64; }));
+  EXPECT_FALSE(is_taken([](Points& p) { p.back().extra_seconds /= 2; }));
+  EXPECT_FALSE(is_taken([](Points& p) { p.back().fates = p.front().fates; }));
+  EXPECT_FALSE(is_taken([](Points& p) { std::swap(p.front(), p.back()); }));
+  // All blocks over one another, and a size that agrees.
+  EXPECT_FALSE(is_taken([&](Points& p) {
+    Scheduler scheduler(problem_);
+    ASSERT_TRUE(scheduler.run(p.back().fates));
+    std::fill(p.back().offsets.begin(), p.back().offsets.end(), 0);
+    p.back().bytes = 0;
+    for (const Block& block : scheduler.blocks())
+      p.back().bytes = std::max(p.back().bytes, block.bytes);
+  }));
+}
+
 TEST_P(Planner, RecomputesInPlaceOfKeepingAndSavesMemory) {
   const Frontier frontier = find_frontier(problem_, {});
   EXPECT_LT(3 * frontier.floor(), 2 * frontier.unlimited());

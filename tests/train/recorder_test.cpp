@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/files.h"
 #include "tests/support/complaints.h"
 #include "tests/support/temporary_folder.h"
 
@@ -71,6 +76,56 @@ TEST(Recorder, WhatCannotBeWrittenIsToldOfOnce) {
   EXPECT_NE(text.find("status.json could not be written"), std::string::npos) << text;
   EXPECT_EQ(text.find("status.json could not", text.find("status.json could not") + 1),
             std::string::npos);
+}
+
+// ThreadSanitizer watches this one.
+TEST(Recorder, TheRunAndItsMonitorMayWriteAtTheSameTime) {
+  const TemporaryFolder folder;
+  RunOptions options;
+  options.out = folder.path();
+  Silent observer;
+  Recorder recorder(options, {}, observer);
+  std::atomic<bool> ends = false;
+  std::thread monitor([&] {
+    while (!ends) {
+      recorder.write_status("training");
+      EXPECT_GE(recorder.seconds(), 0);
+    }
+  });
+  Progress progress;
+  RunState state;
+  for (int epoch = 1; epoch <= 20; ++epoch) {
+    progress.batches = epoch;
+    recorder.note(progress, state);
+    recorder.add(row(epoch));
+    if (epoch % 5 == 0) recorder.go_back(epoch - 3);
+  }
+  RunReport report;
+  report.stopped_by = "epochs";
+  recorder.write_report(report);
+  recorder.write_status("training");  // as if the monitor were late
+  ends = true;
+  monitor.join();
+  const auto status =
+      nlohmann::json::parse(read_file(folder.path() / "status.json", Bytes{1 << 20}));
+  EXPECT_EQ(status["state"], "done");
+  EXPECT_EQ(status["stopped_by"], "epochs");
+  EXPECT_EQ(observer.said, "");
+}
+
+TEST(Recorder, ARunThatPausesIsNotDone) {
+  const TemporaryFolder folder;
+  RunOptions options;
+  options.out = folder.path();
+  Silent observer;
+  Recorder recorder(options, {}, observer);
+  RunReport report;
+  report.stopped_by = kPause;
+  recorder.write_report(report);
+  const auto status =
+      nlohmann::json::parse(read_file(folder.path() / "status.json", Bytes{1 << 20}));
+  EXPECT_EQ(status["state"], "planning");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "report.json"));
 }
 
 }  // namespace

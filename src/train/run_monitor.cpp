@@ -1,4 +1,4 @@
-#include "train/attendant.h"
+#include "train/run_monitor.h"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -14,10 +14,9 @@
 namespace plimsoll {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kPeriod{1};
 constexpr double kGraceSeconds = 5;
-constexpr double kFirstStepSeconds = 120;  // compiles kernels, fills queues
+constexpr double kFirstSeconds = 120;  // the first step compiles kernels, fills queues
 // Sleeping so much longer than asked for: the process was stopped, or the machine slept.
 constexpr double kStoppedSeconds = 3;
 // The kernel's own counters lag and round.
@@ -32,9 +31,16 @@ std::vector<MemoryLimit> limits_now() {
   }
 }
 
-double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+double seconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
 
 }  // namespace
+
+std::string_view to_string(Activity activity) {
+  constexpr std::array<std::string_view, kActivities> kNames{"training", "validating", "saving"};
+  return kNames[static_cast<std::size_t>(activity)];
+}
 
 std::string thread_states() {
   std::string text;
@@ -55,11 +61,11 @@ std::string thread_states() {
   return text;
 }
 
-Attendant::Attendant(AttendantCalls calls, std::int64_t needed_bytes)
+RunMonitor::RunMonitor(RunMonitorCalls calls, std::int64_t needed_bytes)
     : calls_(std::move(calls)),
       needed_bytes_(needed_bytes),
       limits_(limits_now()),
-      last_beat_(Clock::now()) {
+      pulse_{.last_beat = Clock::now()} {
   // Signals are for the thread that runs.
   sigset_t all;
   sigset_t before;
@@ -69,7 +75,7 @@ Attendant::Attendant(AttendantCalls calls, std::int64_t needed_bytes)
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-Attendant::~Attendant() {
+RunMonitor::~RunMonitor() {
   {
     const std::scoped_lock lock(mutex_);
     stop_ = true;
@@ -78,15 +84,23 @@ Attendant::~Attendant() {
   thread_.join();
 }
 
-void Attendant::beat(double step_seconds) noexcept {
-  last_beat_ = Clock::now();
-  ++beats_;
-  if (step_seconds <= 0) return;
-  const double usual = usual_seconds_;
-  usual_seconds_ = usual == 0 ? step_seconds : 0.9 * usual + 0.1 * step_seconds;
+void RunMonitor::beat(double seconds) noexcept {
+  const std::scoped_lock lock(pulse_mutex_);
+  pulse_.last_beat = Clock::now();
+  ++pulse_.beats;
+  if (seconds <= 0) return;
+  double& usual = pulse_.usual();
+  usual = usual == 0 ? seconds : 0.9 * usual + 0.1 * seconds;
 }
 
-void Attendant::attend() {
+Activity RunMonitor::turn_to(Activity activity) noexcept {
+  const std::scoped_lock lock(pulse_mutex_);
+  pulse_.last_beat = Clock::now();
+  ++pulse_.beats;
+  return std::exchange(pulse_.activity, activity);
+}
+
+void RunMonitor::attend() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
     const Clock::time_point before = Clock::now();
@@ -96,28 +110,36 @@ void Attendant::attend() {
     const double slept = seconds(Clock::now() - before) - seconds(kPeriod);
     look_for_stall(slept > kStoppedSeconds ? slept : 0);
     look_at_limit();
-    if (calls_.every_second) calls_.every_second();
+    if (calls_.every_second) {
+      const Activity activity = [&] {
+        const std::scoped_lock pulse(pulse_mutex_);
+        return pulse_.activity;
+      }();
+      calls_.every_second(activity);
+    }
     lock.lock();
   }
 }
 
-void Attendant::look_for_stall(double slept_too_long) {
+void RunMonitor::look_for_stall(double slept_too_long) {
+  const std::scoped_lock lock(pulse_mutex_);
   if (slept_too_long > 0) {
-    last_beat_ = Clock::now();  // nobody could have worked
+    pulse_.last_beat = Clock::now();  // nobody could have worked
     return;
   }
-  const std::uint64_t beat = beats_;
-  const double usual = usual_seconds_;
-  const double quiet = seconds(Clock::now() - last_beat_.load());
-  const double limit = usual > 0 ? 3 * usual + kGraceSeconds : kFirstStepSeconds;
-  if (quiet < limit || beat == reported_beat_) return;
-  reported_beat_ = beat;
-  if (calls_.stalled)
-    calls_.stalled(fmt::format("no progress for {:.0f} s, a step usually takes {:.2g} s\n{}", quiet,
-                               usual, thread_states()));
+  const double usual = pulse_.usual();
+  const double quiet = seconds(Clock::now() - pulse_.last_beat);
+  const double limit = usual > 0 ? 3 * usual + kGraceSeconds : kFirstSeconds;
+  if (quiet < limit || pulse_.beats == reported_beat_) return;
+  reported_beat_ = pulse_.beats;
+  if (!calls_.stalled) return;
+  const std::string before =
+      usual > 0 ? fmt::format(", a step of it usually takes {:.2g} s", usual) : "";
+  calls_.stalled(pulse_.activity, fmt::format("no progress for {:.0f} s in {}{}\n{}", quiet,
+                                              to_string(pulse_.activity), before, thread_states()));
 }
 
-void Attendant::look_at_limit() {
+void RunMonitor::look_at_limit() {
   if (needed_bytes_ == 0 || !calls_.squeezed) return;
   bool enough = true;
   for (const MemoryLimit& limit : limits_now()) {

@@ -1,0 +1,44 @@
+// A hundred kills at any instant, each followed by another budget: nothing of a run is lost.
+#include <random>
+
+#include "tests/cli/run_support.h"
+
+namespace plimsoll {
+namespace {
+
+using Storm = SmallRuns;
+
+// Everything that carries state from step to step, together.
+constexpr const char* kSettings =
+    "--save-every 3 --ema 0.9 --batch 6 --accumulate 2 --augment horizontal_flip,mixup=0.2 "
+    "--dropout 0.3 --freeze 'a_*' --unfreeze-after 2 --seed 5";
+
+TEST_F(Storm, OfAHundredKillsWithRandomBudgetsLosesNothing) {
+  ASSERT_EQ(train("whole", kSettings).code, 0);
+  const std::string best = content(out("whole") / "weights/best.safetensors");
+  std::mt19937 random(13);
+  int kills = 0;
+  int ends = 0;
+  while (kills < 100) {
+    const double seconds = 0.1 + 0.001 * static_cast<double>(random() % 900);
+    const std::string memory =
+        random() % 4 == 0 ? "unlimited" : std::to_string(24 + random() % 40) + "MiB";
+    const Outcome outcome = train("killed", std::string(kSettings) + " --memory " + memory,
+                                  "timeout -s KILL " + std::to_string(seconds) + " ");
+    expect_sound_checkpoint(out("killed"));
+    if (outcome.code != 0) {
+      ASSERT_TRUE(outcome.code == 137 || outcome.code == -9) << outcome.code << outcome.output;
+      ++kills;
+      continue;
+    }
+    EXPECT_TRUE(last_weights(out("killed")) == last_weights(out("whole"))) << kills;
+    EXPECT_TRUE(content(out("killed") / "weights/best.safetensors") == best) << kills;
+    EXPECT_EQ(lasting_results(out("killed")), lasting_results(out("whole"))) << kills;
+    std::filesystem::remove_all(out("killed"));
+    ++ends;
+  }
+  EXPECT_GT(ends, 0) << "it came to an end between the kills";
+}
+
+}  // namespace
+}  // namespace plimsoll
