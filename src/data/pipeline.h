@@ -67,13 +67,14 @@ struct PipelineSettings {
 
 // What a pipeline holds, by purpose.
 struct PipelineBytes {
-  Bytes queue;   // finished and half-finished batches
-  Bytes worker;  // of each: encoded bytes, the room to decode and resize, its thread
+  Bytes queue;     // finished and half-finished batches
+  Bytes decoders;  // their code, as far as it is touched
+  Bytes worker;    // of each: encoded bytes, the room to decode and resize, its thread
   int workers = 1;
   Bytes cache;
   Bytes index;  // of the source
 
-  Bytes total() const { return queue + worker * workers + cache + index; }
+  Bytes total() const { return queue + decoders + worker * workers + cache + index; }
 };
 
 // From the index and the largest image; all but the cache is held from the first batch on.

@@ -14,6 +14,9 @@ namespace {
 // A thread's stack as far as decoding touches it, and its part of the allocator's bookkeeping.
 constexpr Bytes kPerThread = 192_KiB;
 
+// Pages of libjpeg, libpng, libwebp and zlib, and of ours, that a set of all kinds touches.
+constexpr Bytes kDecoders = 2_MiB + 512_KiB;
+
 // Whether a picture is the same in every epoch.
 bool is_constant(const PipelineSettings& settings) {
   Augment augment = settings.augment;
@@ -68,6 +71,7 @@ PipelineBytes pipeline_bytes(const PipelineSettings& settings, const Index& inde
                              const LargestImage& largest) {
   return {
       .queue = PipelineMemory::slot_bytes(settings),
+      .decoders = largest.decode > Bytes{0} ? kDecoders : Bytes{0},
       .worker = PipelineMemory::worker_bytes(settings, index.largest_encoded, largest) + kPerThread,
       .workers = settings.most_workers(),
       .cache = settings.cache_bytes(index.samples),
@@ -76,6 +80,7 @@ PipelineBytes pipeline_bytes(const PipelineSettings& settings, const Index& inde
 
 PipelineBytes shared_bytes(const PipelineBytes& a, const PipelineBytes& b) {
   return {.queue = std::max(a.queue, b.queue),
+          .decoders = std::max(a.decoders, b.decoders),
           .worker = std::max(a.worker, b.worker) + kPerThread,
           .workers = std::max(a.workers, b.workers),
           .cache = a.cache + b.cache,

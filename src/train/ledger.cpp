@@ -17,9 +17,9 @@ constexpr std::int64_t kMiB = 1024 * kKiB;
 
 constexpr std::int64_t kCodeBytes = 14 * kMiB;
 
-// Stacks and heaps of their own: of the team and the data workers, of those that attend and spill.
+// Stacks and heaps of their own: of the team and the data workers, of those that watch and spill.
 std::int64_t thread_bytes(const Surroundings& around) {
-  return kMiB / 4 + 816 * kKiB * around.threads + (around.spills ? 128 * kKiB : 0);
+  return kMiB / 2 + 816 * kKiB * around.threads + (around.spills ? 128 * kKiB : 0);
 }
 
 struct Counts {
