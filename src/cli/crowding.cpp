@@ -26,7 +26,7 @@ class SpareTeam {
       thread_ = std::thread([this, spare] {
 #pragma omp parallel num_threads(spare)
         {
-          // Only that they exist matters.
+          ++members_;  // only that they exist matters, but an empty region would be left out
         }
         std::unique_lock lock(mutex_);
         wake_.wait(lock, [this] { return stop_; });
@@ -50,6 +50,7 @@ class SpareTeam {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;
+  std::atomic<int> members_ = 0;
   std::thread thread_;
 };
 
