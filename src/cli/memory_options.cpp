@@ -193,7 +193,8 @@ void check_fits(const ScanReport& report, const Budget& budget) {
 
 Surroundings surroundings(const PipelineBytes& bytes, int threads) {
   return {.index_bytes = bytes.index.count,
-          .input_bytes = (bytes.queue + bytes.decoders + bytes.cache).count,
+          .input_bytes = (bytes.queue + bytes.cache).count,
+          .decoder_bytes = bytes.decoders.count,
           .worker_bytes = bytes.worker.count,
           .workers = bytes.workers,
           .threads = threads};

@@ -12,7 +12,7 @@ namespace plimsoll {
 namespace {
 
 // A thread's stack as far as decoding touches it, and its part of the allocator's bookkeeping.
-constexpr Bytes kPerThread = 192_KiB;
+constexpr Bytes kPerThread = 96_KiB;
 
 // Pages of libjpeg, libpng, libwebp and zlib, and of ours, that a set of all kinds touches.
 constexpr Bytes kDecoders = 2_MiB + 512_KiB;

@@ -87,12 +87,12 @@ std::vector<LedgerLine> lines_beside(const Session& session, const Surroundings&
       {"compiled kernels", 32 * kKiB * counts.compiled},
       {"graph and plan", 3 * kMiB / 2 + 224 * kKiB * static_cast<std::int64_t>(session.tapes()) +
                              1088 * counts.operands},
-      {"code and libraries", kCodeBytes},
+      {"code and libraries", kCodeBytes + around.decoder_bytes},
       {"threads", thread_bytes(around)},
       {"page tables", page_table_bytes(arena, counts)}};
   // Before there is an arena. It binds where lists are long and the network is small.
-  const std::int64_t opening =
-      kCodeBytes + kMiB + around.index_bytes + around.opening_bytes + thread_bytes(around);
+  const std::int64_t opening = kCodeBytes + around.decoder_bytes + kMiB + around.index_bytes +
+                               around.opening_bytes + thread_bytes(around);
   std::int64_t run = arena;
   for (const LedgerLine& line : lines) run += line.bytes;
   lines.push_back({"opening the data, beyond training", std::max<std::int64_t>(0, opening - run)});

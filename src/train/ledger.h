@@ -42,6 +42,7 @@ struct Surroundings {
   std::int64_t index_bytes = 0;    // lists of samples and classes
   std::int64_t opening_bytes = 0;  // the most beside them while the data is opened and scanned
   std::int64_t input_bytes = 0;    // batches that wait
+  std::int64_t decoder_bytes = 0;  // code of image decoders
   std::int64_t worker_bytes = 0;   // of each data worker: a file, its decoder, its thread
   int workers = 0;                 // that read data
   int threads = 1;
