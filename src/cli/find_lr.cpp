@@ -51,11 +51,18 @@ std::string csv_of(const std::vector<RateLoss>& curve) {
   return text;
 }
 
+// What a sweep reads: nothing is validated.
+TrainingData training_data(Settings& s, const Budget& budget) {
+  TrainingData data = *s.load_data(budget);
+  data.validation = nullptr;
+  return data;
+}
+
 // A trainer with its data, whose weights go back to where they began.
 class Bench {
  public:
   Bench(Settings& s, const Budget& budget, int threads)
-      : s_(s), data_(*s.load_data(budget)), ready_(make_ready(s, &data_, budget, threads)) {
+      : s_(s), data_(training_data(s, budget)), ready_(make_ready(s, &data_, budget, threads)) {
     if (!ready_.run.plan.fits)
       throw refusal(ready_.trainer, ready_.run,
                     find_levers(s.maker(&data_, threads), s.memory, ready_.run));
@@ -228,6 +235,7 @@ int run(Settings s) {
 Action add_find_lr(CLI::App& command) {
   const auto s = std::make_shared<Settings>();
   s->model.model = "inception_mini";
+  s->draws_first_batch = false;
   s->add_to(command);
   command.add_option("DATA,--data", s->data, "as for train")->required();
   command.add_option("--from", s->sweep.lowest, "lowest rate")->capture_default_str();

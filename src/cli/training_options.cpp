@@ -348,7 +348,7 @@ VariantMaker TrainingOptions::maker(const TrainingData* loaded, int threads) con
       around.index_bytes = index.held.count + class_bytes(loaded->train->class_names());
       around.opening_bytes = index.opening.count;
     }
-    around.batch = batch;
+    around.batch = draws_first_batch ? batch : 0;
     around.spills = !memory.spill.empty();
     around.files = files_in_memory;
     return Variant{Trainer(op_table(), model.factory(), options), around};

@@ -47,6 +47,8 @@ struct TrainingOptions {
   std::string class_weights;  // "balanced", or NAME=WEIGHT with commas; empty: all 1
   RunFiles files_in_memory;   // what a run writes, where that is memory
 
+  bool draws_first_batch = true;  // as runs with a directory do
+
   void add_to(CLI::App& command);
   // Checks everything that needs no data.
   void check(const CLI::App& command);
