@@ -254,7 +254,7 @@ void Run::tell_if_crowded() {
   const std::string text = options_.crowding();
   if (text.empty()) return;
   told_crowded_ = true;
-  recorder_.message("watchdog: crowded: " + text + "; fewer --threads may be as fast");
+  recorder_.message("crowded: " + text);
 }
 
 bool Run::save() {

@@ -29,7 +29,7 @@ TEST(Crowding, IsToldOfInTheLogOfARun) {
           (folder / "run").string(),
       on_one_processor());
   EXPECT_EQ(outcome.code, 0) << outcome.output;
-  EXPECT_THAT(content(folder / "run/log.txt"), HasSubstr("watchdog: crowded: 2 threads share "));
+  EXPECT_THAT(content(folder / "run/log.txt"), HasSubstr(" crowded: 2 threads share "));
 }
 
 TEST(Crowding, OfARuntimeThatGivesFewerThreadsEndsInNoWait) {
