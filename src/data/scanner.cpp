@@ -79,7 +79,10 @@ Scanner::Scanner(const Source& source, const ScanOptions& options, Allowance& al
       options_(options),
       allowance_(allowance),
       contents_(contents),
-      decoder_(room_) {}
+      decoder_(room_) {
+  // Once and for all files: a vector that grows holds its old and its new memory at a time.
+  buffer_.reserve(static_cast<std::size_t>(source.index().largest_encoded.count));
+}
 
 Scanner::~Scanner() { leave_room(); }
 
