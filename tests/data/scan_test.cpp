@@ -81,6 +81,18 @@ TEST(Scan, FindsTheSameInAnyMemoryThatHoldsItsLargestPicture) {
   }
 }
 
+TEST(Scan, OfEverLargerFilesHoldsTheLargestAlone) {
+  if (!allocations_are_counted()) GTEST_SKIP() << "sanitizers own malloc";
+  const TemporaryFolder folder;
+  for (int i = 0; i < 8; ++i)
+    folder.put("c0/" + std::to_string(i) + ".bmp",
+               bmp_image(600, 200 * (i + 1), static_cast<unsigned>(i)));
+  const SourcePtr source = open_source(folder.path().string());
+  const std::int64_t peak =
+      peak_of_allocations([&] { scan(*source, {.workers = 1, .pixels = false}); });
+  EXPECT_LT(Bytes{peak}, source->index().largest_encoded + 512_KiB);
+}
+
 TEST(Scan, NamesEveryPictureThatDoesNotFitItsMemoryAndWhatItNeeds) {
   const ImageFolder images(2, 4);
   const SourcePtr source = images.open();
