@@ -11,7 +11,7 @@
 
 #include "base/files.h"
 #include "base/stopwatch.h"
-#include "data/transform.h"
+#include "data/picture/transform.h"
 
 namespace plimsoll {
 namespace {

@@ -14,7 +14,7 @@
 #include "base/stopwatch.h"
 #include "data/data.h"
 #include "ops/table.h"
-#include "train/run.h"
+#include "run/run.h"
 #include "zoo/zoo.h"
 
 namespace plimsoll {

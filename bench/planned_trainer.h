@@ -4,8 +4,8 @@
 #include "base/cache_directory.h"
 #include "exec/kernel_times.h"
 #include "ops/table.h"
-#include "train/budget.h"
-#include "train/synthetic_batch.h"
+#include "step/budget.h"
+#include "step/synthetic_batch.h"
 #include "zoo/zoo.h"
 
 namespace plimsoll {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "ops/table.h"
-#include "train/trainer.h"
+#include "step/trainer.h"
 
 using namespace plimsoll;
 

@@ -18,7 +18,7 @@
 #include "cli/options.h"
 #include "kernels/fma_peak.h"
 #include "ops/table.h"
-#include "train/synthetic_batch.h"
+#include "step/synthetic_batch.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "cli/progress.h"
 #include "cli/trained_model.h"
 #include "draw/draw.h"
-#include "train/run.h"
+#include "run/run.h"
 
 namespace plimsoll::cli {
 namespace {

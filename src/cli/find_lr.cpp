@@ -16,8 +16,8 @@
 #include "cli/progress.h"
 #include "cli/training_options.h"
 #include "draw/draw.h"
-#include "train/checkpoint.h"
-#include "train/rate_sweep.h"
+#include "run/checkpoint.h"
+#include "run/rate_sweep.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "data/data.h"
-#include "train/budget.h"
-#include "train/trainer.h"
+#include "step/budget.h"
+#include "step/trainer.h"
 
 namespace plimsoll::cli {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "nn/nn.h"
-#include "train/step_graph.h"
+#include "step/step_graph.h"
 #include "zoo/zoo.h"
 
 namespace plimsoll::cli {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/files.h"
-#include "data/upright_box.h"
+#include "data/source/upright_box.h"
 #include "draw/png.h"
 #include "draw/svg.h"
 

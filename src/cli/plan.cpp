@@ -14,7 +14,7 @@
 #include "cli/plan_text.h"
 #include "cli/training_options.h"
 #include "ops/table.h"
-#include "train/others.h"
+#include "step/framework_estimate.h"
 
 namespace plimsoll::cli {
 namespace {

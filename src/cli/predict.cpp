@@ -12,9 +12,9 @@
 #include "cli/crowding.h"
 #include "cli/plan_text.h"
 #include "cli/trained_model.h"
-#include "data/file_source.h"
-#include "data/scan.h"
-#include "train/run.h"
+#include "data/scan/scan.h"
+#include "data/source/file_source.h"
+#include "run/run.h"
 
 namespace plimsoll::cli {
 namespace {

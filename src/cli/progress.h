@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "train/run.h"
+#include "run/run.h"
 
 namespace plimsoll::cli {
 

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cli/config_file.h"
 #include "draw/mosaic.h"
-#include "train/metrics.h"
+#include "step/metrics.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/training_options.h"
-#include "train/run.h"
+#include "run/run.h"
 
 namespace plimsoll::cli {
 

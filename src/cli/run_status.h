@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "train/ledger.h"
+#include "step/ledger.h"
 
 namespace plimsoll::cli {
 

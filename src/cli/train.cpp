@@ -17,8 +17,8 @@
 #include "cli/progress.h"
 #include "cli/run_folder.h"
 #include "cli/run_settings.h"
-#include "train/recorder.h"
-#include "train/run.h"
+#include "run/recorder.h"
+#include "run/run.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "ops/table.h"
-#include "train/checkpoint.h"
-#include "train/run.h"
+#include "run/checkpoint.h"
+#include "run/run.h"
 
 namespace plimsoll::cli {
 namespace {

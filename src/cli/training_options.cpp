@@ -10,7 +10,7 @@
 #include "cli/data_report.h"
 #include "cli/progress.h"
 #include "ops/table.h"
-#include "train/run.h"
+#include "run/run.h"
 
 namespace plimsoll::cli {
 namespace {

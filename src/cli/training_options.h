@@ -9,8 +9,8 @@
 #include "cli/data_options.h"
 #include "cli/memory_options.h"
 #include "cli/options.h"
+#include "data/batch/pipeline_memory.h"
 #include "data/data.h"
-#include "data/pipeline_memory.h"
 
 namespace plimsoll::cli {
 

@@ -1,6 +1,6 @@
 // y = x + b, one number for every channel.
 #include "kernels/elementwise.h"
-#include "kernels/runs.h"
+#include "kernels/simd/runs.h"
 #include "ops/elements.h"
 #include "ops/window.h"
 

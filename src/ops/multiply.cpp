@@ -1,6 +1,6 @@
 // y = a * b, where b is like a or has one number for every image and channel (squeeze-and-excite).
 #include "kernels/elementwise.h"
-#include "kernels/runs.h"
+#include "kernels/simd/runs.h"
 #include "ops/elements.h"
 #include "ops/window.h"
 

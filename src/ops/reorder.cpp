@@ -1,5 +1,5 @@
 // An image tensor moved between the plain and the blocked layout; the elements stay the same.
-#include "kernels/plane.h"
+#include "kernels/simd/plane.h"
 #include "ops/elements.h"
 #include "ops/window.h"
 

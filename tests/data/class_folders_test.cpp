@@ -1,4 +1,4 @@
-#include "data/class_folders.h"
+#include "data/source/class_folders.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
-#include "data/open_source.h"
-#include "data/picture_names.h"
+#include "data/source/open_source.h"
+#include "data/source/picture_names.h"
 #include "tests/support/complaints.h"
 #include "tests/support/record_writer.h"
 #include "tests/support/shared_data.h"

@@ -1,11 +1,11 @@
-#include "data/decode.h"
+#include "data/codec/decode.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "base/files.h"
-#include "data/orientation.h"
+#include "data/picture/orientation.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/complaints.h"
 #include "tests/support/golden_images.h"

@@ -1,4 +1,4 @@
-#include "data/fashion_mnist.h"
+#include "data/source/fashion_mnist.h"
 
 #include <gtest/gtest.h>
 

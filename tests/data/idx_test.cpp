@@ -1,4 +1,4 @@
-#include "data/idx.h"
+#include "data/source/idx.h"
 
 #include <gtest/gtest.h>
 #include <zlib.h>

@@ -3,8 +3,8 @@
 #include <malloc.h>
 
 #include "base/held.h"
-#include "data/class_folders.h"
-#include "data/open_source.h"
+#include "data/source/class_folders.h"
+#include "data/source/open_source.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/temporary_folder.h"
 

@@ -2,12 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/coco.h"
-#include "data/csv.h"
-#include "data/label_map.h"
-#include "data/open_source.h"
-#include "data/scan.h"
-#include "data/voc.h"
+#include "data/scan/scan.h"
+#include "data/source/coco.h"
+#include "data/source/csv.h"
+#include "data/source/label_map.h"
+#include "data/source/open_source.h"
+#include "data/source/voc.h"
 #include "tests/support/complaints.h"
 #include "tests/support/record_writer.h"
 #include "tests/support/shared_data.h"

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "base/memory_usage.h"
-#include "data/scan.h"
+#include "data/scan/scan.h"
 #include "tests/support/image_folder.h"
 
 namespace plimsoll {

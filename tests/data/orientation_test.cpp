@@ -1,10 +1,10 @@
-#include "data/orientation.h"
+#include "data/picture/orientation.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "data/decode.h"
+#include "data/codec/decode.h"
 #include "tests/support/golden_images.h"
 #include "tests/support/turned.h"
 

@@ -1,4 +1,4 @@
-#include "data/parts.h"
+#include "data/source/parts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

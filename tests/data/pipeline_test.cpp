@@ -1,13 +1,13 @@
-#include "data/pipeline.h"
+#include "data/batch/pipeline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "data/memory_source.h"
-#include "data/order.h"
-#include "data/pipeline_memory.h"
+#include "data/batch/order.h"
+#include "data/batch/pipeline_memory.h"
+#include "data/source/memory_source.h"
 #include "tests/support/complaints.h"
 #include "tests/support/image_folder.h"
 #include "tests/support/small_pipeline.h"

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "data/open_source.h"
-#include "data/record_source.h"
-#include "data/tfrecord.h"
+#include "data/source/open_source.h"
+#include "data/source/record_source.h"
+#include "data/source/tfrecord.h"
 #include "tests/support/complaints.h"
 #include "tests/support/record_writer.h"
 #include "tests/support/shared_data.h"

@@ -1,4 +1,4 @@
-#include "data/scan.h"
+#include "data/scan/scan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,12 @@
-#include "data/transform.h"
+#include "data/picture/transform.h"
+#include "data/codec/decode.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "base/random.h"
+#include "data/codec/decode.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/complaints.h"
 #include "tests/support/golden_images.h"

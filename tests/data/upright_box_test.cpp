@@ -1,8 +1,8 @@
-#include "data/upright_box.h"
+#include "data/source/upright_box.h"
 
 #include <gtest/gtest.h>
 
-#include "data/orientation.h"
+#include "data/picture/orientation.h"
 #include "tests/support/turned.h"
 
 namespace plimsoll {

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "data/tfrecord.h"
+#include "data/source/tfrecord.h"
 #include "format/protobuf.h"
 #include "tests/support/golden_images.h"
 #include "tests/support/temporary_folder.h"

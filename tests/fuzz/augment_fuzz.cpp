@@ -1,6 +1,6 @@
 // Any text read as augmentation: a UsageError, or ranges whose text reads back and that can be
 // drawn.
-#include "data/augment.h"
+#include "data/picture/augment.h"
 
 #include "base/error.h"
 

@@ -1,5 +1,5 @@
 // Any bytes read as COCO annotations: a DataError or images and categories with names.
-#include "data/coco.h"
+#include "data/source/coco.h"
 
 #include "base/error.h"
 #include "memory_file.h"

@@ -1,11 +1,11 @@
 // Any text read as CSV: a DataError, or rows that, written with quotes, read back as themselves and
 // whose columns, as a list of pictures, mean something or are refused.
-#include "data/csv.h"
+#include "data/source/csv.h"
 
 #include <string>
 
 #include "base/error.h"
-#include "data/list_columns.h"
+#include "data/source/list_columns.h"
 
 namespace {
 

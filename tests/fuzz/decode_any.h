@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "data/decode.h"
+#include "data/codec/decode.h"
 
 inline void decode_any(const std::uint8_t* data, std::size_t size, plimsoll::ImageFormat format) {
   using namespace plimsoll;

@@ -1,5 +1,5 @@
 // Any bytes read as a tf.train.Example: a DataError, or lists that lie within it.
-#include "data/example.h"
+#include "data/source/example.h"
 
 #include "base/error.h"
 

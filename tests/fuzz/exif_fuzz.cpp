@@ -1,5 +1,5 @@
 // Any bytes read as an EXIF block, and as an XMP packet: an orientation, or none.
-#include "data/orientation.h"
+#include "data/picture/orientation.h"
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 // Any bytes read as GIF: see decode_any.h.
-#include "data/decode.h"
+#include "data/codec/decode.h"
 
 #include "decode_any.h"
 

@@ -1,5 +1,5 @@
 // Any bytes read as an IDX file, plain or gzip: a DataError or an array of its own size.
-#include "data/idx.h"
+#include "data/source/idx.h"
 
 #include "base/error.h"
 #include "memory_file.h"

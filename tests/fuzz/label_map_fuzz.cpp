@@ -1,5 +1,5 @@
 // Any text read as a label map or as a list of names: a DataError or names.
-#include "data/label_map.h"
+#include "data/source/label_map.h"
 
 #include "base/error.h"
 

@@ -1,5 +1,5 @@
 // Any bytes read as PNG, as they are and with their checksums made right: see decode_any.h.
-#include "data/decode.h"
+#include "data/codec/decode.h"
 
 #include "decode_any.h"
 #include "right_checksums.h"

@@ -1,9 +1,9 @@
 // Any bytes read as a TFRecord file, as they are and with their checksums made right: records that
 // lie one after the other, or a DataError; and as a source, samples that can be read.
-#include "data/tfrecord.h"
+#include "data/source/tfrecord.h"
 
 #include "base/error.h"
-#include "data/record_source.h"
+#include "data/source/record_source.h"
 #include "memory_file.h"
 #include "right_checksums.h"
 

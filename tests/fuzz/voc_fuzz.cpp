@@ -1,5 +1,5 @@
 // Any text read as a Pascal VOC annotation: a DataError or objects with names.
-#include "data/voc.h"
+#include "data/source/voc.h"
 
 #include "base/error.h"
 

@@ -6,9 +6,9 @@
 #include "plan/carry.h"
 #include "plan/plan.h"
 #include "plan/schedule.h"
+#include "step/budget.h"
 #include "tests/support/mini_networks.h"
 #include "tests/support/zoo_trainer.h"
-#include "train/budget.h"
 
 namespace plimsoll {
 namespace {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "train/trainer.h"
+#include "step/trainer.h"
 
 namespace plimsoll::tests {
 

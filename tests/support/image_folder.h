@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "data/open_source.h"
-#include "data/pipeline.h"
+#include "data/batch/pipeline.h"
+#include "data/source/open_source.h"
 #include "tests/support/record_writer.h"
 #include "tests/support/temporary_folder.h"
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/random.h"
+#include "step/budget.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/zoo_trainer.h"
-#include "train/budget.h"
 
 namespace plimsoll {
 

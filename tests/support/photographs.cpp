@@ -15,8 +15,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/random.h"
-#include "data/decode.h"
-#include "data/transform.h"
+#include "data/codec/decode.h"
+#include "data/picture/transform.h"
 
 namespace plimsoll {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "data/picture.h"
+#include "data/picture/picture.h"
 
 namespace plimsoll {
 

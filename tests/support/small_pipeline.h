@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/pipeline.h"
-#include "data/scan.h"
+#include "data/batch/pipeline.h"
+#include "data/scan/scan.h"
 
 namespace plimsoll {
 

@@ -1,7 +1,7 @@
 // A stored picture turned upright, row by row.
 #pragma once
 
-#include "data/orientation.h"
+#include "data/picture/orientation.h"
 
 namespace plimsoll::tests {
 

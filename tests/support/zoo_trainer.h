@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ops/table.h"
-#include "train/trainer.h"
+#include "step/trainer.h"
 #include "zoo/zoo.h"
 
 namespace plimsoll {

@@ -6,8 +6,8 @@
 
 #include "exec/jobs.h"
 #include "ops/table.h"
+#include "step/step_graph.h"
 #include "tests/support/complaints.h"
-#include "train/step_graph.h"
 #include "zoo/zoo.h"
 
 namespace plimsoll {

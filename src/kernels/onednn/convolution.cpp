@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "kernels/onednn/primitive.h"
+#include "kernels/simd/transpose.h"
 #include "kernels/subsample.h"
-#include "kernels/transpose.h"
 
 namespace plimsoll::kernels::onednn {
 namespace {

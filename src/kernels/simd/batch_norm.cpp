@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "kernels/plane.h"
 #include "kernels/simd/bn_channels.h"
 #include "kernels/simd/half8.h"
+#include "kernels/simd/plane.h"
 #include "kernels/simd/stream8.h"
 
 namespace plimsoll::kernels {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "kernels/runs.h"
+#include "kernels/simd/runs.h"
 #include "kernels/simd/vec8.h"
 
 namespace plimsoll::kernels {

@@ -1,0 +1,35 @@
+// One sample of a source to one picture of the network's size.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "data/batch/pipeline.h"
+
+namespace plimsoll {
+
+// Works in the memory of one worker; not thread-safe. Source, settings and memory must outlive it.
+class PictureMaker {
+ public:
+  // `encoded` has room for the largest sample of the source.
+  PictureMaker(const Source& source, const PipelineSettings& settings, Room& room,
+               std::vector<std::byte>& encoded);
+
+  // Writes sample i as it looks in `epoch` to `hwc`. DataError if it cannot be read or decoded.
+  // Mixup is left to the caller: `draw` tells what is to be mixed in.
+  void make(std::int64_t i, std::int64_t epoch, std::uint8_t* hwc, Draw& draw);
+
+ private:
+  void make_from_file(const Encoded& encoded, std::int64_t i, const Draw& draw, std::uint8_t* hwc);
+  void make_from_pixels(const Encoded& encoded, const Draw& draw, std::uint8_t* hwc);
+  Rect crop_for(const Draw& draw, Size image) const;
+
+  const Source& source_;
+  const PipelineSettings& settings_;
+  Room& room_;
+  std::vector<std::byte>& encoded_;
+  Decoder decoder_;
+  Transformer transformer_;
+};
+
+}  // namespace plimsoll

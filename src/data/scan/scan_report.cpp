@@ -1,0 +1,87 @@
+// What a scan finds, and what follows from it.
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/random.h"
+#include "data/scan/scan.h"
+
+namespace plimsoll {
+
+void Finding::add(std::int64_t sample) {
+  ++count;
+  samples.push_back(sample);
+}
+
+void Finding::merge(const Finding& other) {
+  count += other.count;
+  samples.insert(samples.end(), other.samples.begin(), other.samples.end());
+  settle();
+}
+
+void Finding::settle() {
+  std::ranges::sort(samples);
+  samples.erase(std::unique(samples.begin(), samples.end()), samples.end());
+  if (samples.size() > kExamples) samples.resize(kExamples);
+}
+
+std::uint64_t content_of(const ScanReport& report) {
+  std::uint64_t hash = 0;
+  for (std::uint64_t content : report.contents)
+    if (content != 0) hash = splitmix64(hash ^ content);
+  return hash;
+}
+
+std::vector<std::pair<std::int64_t, std::int64_t>> find_leaks(const ScanReport& train,
+                                                              const ScanReport& validation) {
+  std::unordered_map<std::uint64_t, std::int64_t> first;
+  for (std::size_t i = 0; i < train.contents.size(); ++i)
+    if (train.contents[i] != 0) first.try_emplace(train.contents[i], static_cast<std::int64_t>(i));
+  std::vector<std::pair<std::int64_t, std::int64_t>> leaks;
+  for (std::size_t i = 0; i < validation.contents.size(); ++i)
+    if (const auto found = first.find(validation.contents[i]); found != first.end())
+      leaks.emplace_back(static_cast<std::int64_t>(i), found->second);
+  return leaks;
+}
+
+SourcePtr without_bad(const SourcePtr& source, const ScanReport& report) {
+  if (report.bad.empty()) return source;
+  if (std::ssize(report.bad) == source->size())
+    throw DataError({.where = report.bad[0].complaint.where,
+                     .got = "not one of the " + std::to_string(source->size()) +
+                            " samples can be read; this one: " + report.bad[0].complaint.got,
+                     .expected = "expected at least one"});
+  std::vector<std::uint32_t> good;
+  auto bad = report.bad.begin();
+  for (std::int64_t i = 0; i < source->size(); ++i)
+    if (bad != report.bad.end() && bad->sample == i)
+      ++bad;
+    else
+      good.push_back(static_cast<std::uint32_t>(i));
+  return make_subset(source, std::move(good));
+}
+
+DataError bad_files_error(const std::vector<Complaint>& defects,
+                          const std::vector<BadSample>& bad) {
+  const std::size_t count = defects.size() + bad.size();
+  expect(count > 0, "an error about no bad files");
+  return DataError({.where = "data",
+                    .got = std::to_string(count) +
+                           (count == 1 ? " bad file or record:\n" : " bad files or records:\n") +
+                           bad_files_text(defects, bad),
+                    .expected = "expected all to be readable",
+                    .hint = "mend or remove them, or go on without them with --bad-files skip"});
+}
+
+std::string bad_files_text(const std::vector<Complaint>& defects,
+                           const std::vector<BadSample>& bad) {
+  std::string text;
+  const auto add = [&](const Complaint& complaint) {
+    text += complaint.where + ": " + complaint.got +
+            (complaint.expected.empty() ? "" : "; " + complaint.expected) + "\n";
+  };
+  for (const Complaint& complaint : defects) add(complaint);
+  for (const BadSample& sample : bad) add(sample.complaint);
+  return text;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,253 @@
+#include "data/scan/scanner.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+
+#include "base/text.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr std::size_t kBiggest = 5;
+
+// Those that one sample can tell of itself.
+constexpr std::array kFindings = {
+    &ScanReport::wrong_extension, &ScanReport::turned,   &ScanReport::grey,
+    &ScanReport::alpha,           &ScanReport::cmyk,     &ScanReport::outside,
+    &ScanReport::empty,           &ScanReport::inverted, &ScanReport::other_size};
+
+std::string size_class(std::int64_t pixels) {
+  const double megapixels = static_cast<double>(pixels) / 1e6;
+  if (megapixels <= 0.05) return "1: up to 0.05 MP";
+  if (megapixels <= 0.25) return "2: up to 0.25 MP";
+  if (megapixels <= 1) return "3: up to 1 MP";
+  if (megapixels <= 4) return "4: up to 4 MP";
+  if (megapixels <= 16) return "5: up to 16 MP";
+  return "6: above 16 MP";
+}
+
+// Whether a name's extension is one that promises another format.
+bool is_misnamed(const std::string& path, ImageFormat format) {
+  static const std::map<std::string, ImageFormat> kPromised = {
+      {".jpg", ImageFormat::jpeg},  {".jpeg", ImageFormat::jpeg}, {".jpe", ImageFormat::jpeg},
+      {".jfif", ImageFormat::jpeg}, {".png", ImageFormat::png},   {".webp", ImageFormat::webp},
+      {".bmp", ImageFormat::bmp},   {".gif", ImageFormat::gif}};
+  const auto found = kPromised.find(to_lower(std::filesystem::path(path).extension().string()));
+  return found != kPromised.end() && found->second != format;
+}
+
+}  // namespace
+
+void Allowance::take(Bytes bytes) {
+  std::unique_lock lock(mutex_);
+  ++waiting_;
+  given_back_.wait(lock, [&] { return bytes <= all_ - taken_; });
+  --waiting_;
+  taken_ += bytes;
+}
+
+void Allowance::give_back(Bytes bytes) {
+  {
+    const std::scoped_lock lock(mutex_);
+    taken_ -= bytes;
+  }
+  given_back_.notify_all();
+}
+
+bool Allowance::is_wanted() const {
+  const std::scoped_lock lock(mutex_);
+  return waiting_ > 0;
+}
+
+void keep_biggest(std::vector<std::pair<std::int64_t, Size>>& list) {
+  std::ranges::sort(list, [](const auto& a, const auto& b) {
+    const std::int64_t pixels_a = a.second.height * a.second.width;
+    const std::int64_t pixels_b = b.second.height * b.second.width;
+    return pixels_a != pixels_b ? pixels_a > pixels_b : a.first < b.first;
+  });
+  if (list.size() > kBiggest) list.resize(kBiggest);
+}
+
+Scanner::Scanner(const Source& source, const ScanOptions& options, Allowance& allowance,
+                 std::vector<std::uint64_t>& contents)
+    : source_(source),
+      options_(options),
+      allowance_(allowance),
+      contents_(contents),
+      decoder_(room_) {
+  // Once and for all files: a vector that grows holds its old and its new memory at a time.
+  buffer_.reserve(static_cast<std::size_t>(source.index().largest_encoded.count));
+}
+
+Scanner::~Scanner() { leave_room(); }
+
+void Scanner::look_at(std::int64_t i) {
+  ++report_.samples;
+  if (allowance_.is_wanted()) leave_room();
+  try {
+    const Encoded encoded = source_.read(i, buffer_);
+    const Size size = encoded.raw ? look_at_raw(*encoded.raw) : look_at_file(encoded, i);
+    look_at_boxes(i, size);
+    contents_[static_cast<std::size_t>(i)] =
+        std::max<std::uint64_t>(1, XXH3_64bits(encoded.bytes.data(), encoded.bytes.size()));
+  } catch (const DataError& error) {
+    report_.bad.push_back({.sample = i, .complaint = error.complaint()});
+  }
+  trim();
+}
+
+void Scanner::merge_into(ScanReport& whole) {
+  whole.samples += report_.samples;
+  std::ranges::move(report_.bad, std::back_inserter(whole.bad));
+  for (const auto& [format, count] : report_.formats) whole.formats[format] += count;
+  for (const auto& [size, count] : report_.sizes) whole.sizes[size] += count;
+  for (Finding ScanReport::*finding : kFindings) (whole.*finding).merge(report_.*finding);
+  for (const auto& [words, finding] : report_.oddities) whole.oddities[words].merge(finding);
+  whole.coloured += report_.coloured;
+  std::ranges::move(report_.biggest, std::back_inserter(whole.biggest));
+  const auto widen = [](Size& a, Size b) {
+    a = {std::max(a.height, b.height), std::max(a.width, b.width)};
+  };
+  widen(whole.largest.size, report_.largest.size);
+  whole.largest.decode = std::max(whole.largest.decode, report_.largest.decode);
+  if (seen_ > 0) {
+    const Size least = report_.smallest;
+    whole.smallest = whole.smallest.height == 0
+                         ? least
+                         : Size{std::min(whole.smallest.height, least.height),
+                                std::min(whole.smallest.width, least.width)};
+  }
+  whole.mean.height += total_height_;
+  whole.mean.width += total_width_;
+}
+
+Size Scanner::look_at_raw(const Encoded::Pixels& raw) {
+  ++report_.formats["uncompressed"];
+  report_.coloured += raw.channels > 1;
+  const Size size{.height = raw.height, .width = raw.width};
+  note_size(-1, size);
+  return size;
+}
+
+Size Scanner::look_at_file(const Encoded& encoded, std::int64_t i) {
+  const std::string where = source_.where(i);
+  const ImageInfo info = probe_image(encoded.bytes, where);
+  // A doctor looks closely: codes that the fast path would take for zeros are damage.
+  const DecodeRequest request{.channels = options_.channels, .thorough = true};
+  if (options_.pixels && !decode(encoded, where, info, request)) {
+    report_.bad.push_back(
+        {.sample = i,
+         .complaint = {.where = where,
+                       .got = kind_text(info) + ": " + to_string(decode_bytes(info, request)) +
+                              " to decode, " + to_string(allowance_.all()) + " left",
+                       .expected = "expected a picture that can be decoded in the memory there is",
+                       .hint = "make it smaller once, or give more --memory"},
+         .does_not_fit = true});
+    return info.size();
+  }
+  ++report_.formats[std::string(to_string(info.format))];
+  if (is_misnamed(source_.path(i), info.format)) report_.wrong_extension.add(i);
+  if (info.orientation != 1) report_.turned.add(i);
+  if (info.channels == 1) report_.grey.add(i);
+  if (info.channels == 4) report_.cmyk.add(i);
+  if (info.has_alpha) report_.alpha.add(i);
+  report_.coloured += info.channels > 1;
+  if (options_.pixels && !decoder_.oddity().empty())
+    report_.oddities[std::string(decoder_.oddity())].add(i);
+  report_.largest.decode = std::max(report_.largest.decode, decode_bytes(info, request));
+  note_size(i, info.size());
+  const Size stored{.height = info.stored_height, .width = info.stored_width};
+  const Size said = source_.annotated_size(i);
+  if (said.height > 0 && said.width > 0 && said != info.size() && said != stored)
+    report_.other_size.add(i);
+  return info.size();
+}
+
+namespace {
+
+// Passes over the pixels: that they can be decoded is all that is asked.
+class NoPixels final : public RowSink {
+ public:
+  void begin(const StoredPart& part, Room& room) override {
+    row_ = room.take_array<std::uint8_t>(static_cast<std::size_t>(part.size.width * part.channels));
+  }
+  std::uint8_t* row(std::int64_t /*y*/) noexcept override { return row_.data(); }
+  void put(std::int64_t /*y*/) noexcept override {}
+
+ private:
+  std::span<std::uint8_t> row_;
+};
+
+}  // namespace
+
+bool Scanner::decode(const Encoded& encoded, const std::string& where, const ImageInfo& info,
+                     const DecodeRequest& request) {
+  // Larger ones are refused by their header, and need nothing.
+  const Bytes need = info.pixels() > request.max_pixels ? Bytes{0} : decode_bytes(info, request);
+  if (need > allowance_.all()) return false;
+  if (need > room_.size()) {
+    leave_room();
+    // Most pictures need less than this: with one size for them, the room is kept.
+    constexpr Bytes kUsual = 2_MiB;
+    const Bytes size = std::max(need, std::min(kUsual, allowance_.all() / 8));
+    allowance_.take(size);
+    try {
+      room_ = Room(size);
+    } catch (...) {
+      allowance_.give_back(size);
+      throw;
+    }
+    room_taken_ = size;
+  }
+  NoPixels sink;
+  decoder_.decode(encoded.bytes, where, info, request, sink);
+  return true;
+}
+
+void Scanner::leave_room() {
+  room_ = Room();
+  if (room_taken_ > Bytes{0}) allowance_.give_back(room_taken_);
+  room_taken_ = Bytes{0};
+}
+
+void Scanner::note_size(std::int64_t i, Size size) {
+  ++report_.sizes[size_class(size.height * size.width)];
+  report_.largest.size = {std::max(report_.largest.size.height, size.height),
+                          std::max(report_.largest.size.width, size.width)};
+  report_.smallest = seen_ == 0 ? size
+                                : Size{std::min(report_.smallest.height, size.height),
+                                       std::min(report_.smallest.width, size.width)};
+  ++seen_;
+  total_height_ += size.height;
+  total_width_ += size.width;
+  if (i >= 0) report_.biggest.emplace_back(i, size);
+}
+
+void Scanner::look_at_boxes(std::int64_t i, Size size) {
+  // Half a pixel is rounding, not a mistake.
+  const float x = 0.5F / static_cast<float>(std::max<std::int64_t>(1, size.width));
+  const float y = 0.5F / static_cast<float>(std::max<std::int64_t>(1, size.height));
+  for (const Box& box : source_.boxes(i)) {
+    if (box.x1 < box.x0 || box.y1 < box.y0)
+      report_.inverted.add(i);
+    else if (!(box.x1 > box.x0 && box.y1 > box.y0))
+      report_.empty.add(i);
+    else if (box.x0 < -x || box.y0 < -y || box.x1 > 1 + x || box.y1 > 1 + y)
+      report_.outside.add(i);
+  }
+}
+
+void Scanner::trim() {
+  if (report_.biggest.size() > 64) keep_biggest(report_.biggest);
+  if (++since_trim_ < 1024) return;
+  since_trim_ = 0;
+  for (Finding ScanReport::*finding : kFindings) (report_.*finding).settle();
+  for (auto& [words, finding] : report_.oddities) finding.settle();
+}
+
+}  // namespace plimsoll

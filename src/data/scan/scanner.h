@@ -1,0 +1,83 @@
+// One worker of a scan.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/scan/scan.h"
+
+namespace plimsoll {
+
+// Bytes that are shared out; whoever finds too few left waits. Thread-safe.
+class Allowance {
+ public:
+  explicit Allowance(Bytes all) : all_(all) {}
+
+  Bytes all() const { return all_; }
+  // Waits until so much is left; at most all().
+  void take(Bytes bytes);
+  void give_back(Bytes bytes);
+  // Whether somebody waits: what is held to be used again is to be given back.
+  bool is_wanted() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable given_back_;
+  Bytes all_;
+  Bytes taken_{0};
+  int waiting_ = 0;
+};
+
+// Makes a part of the report. Source, options and allowance must outlive it.
+class Scanner {
+ public:
+  // `allowance`: what all scanners may hold to decode. `contents` is shared with others: each
+  // writes those of its own samples.
+  Scanner(const Source& source, const ScanOptions& options, Allowance& allowance,
+          std::vector<std::uint64_t>& contents);
+  Scanner(const Scanner&) = delete;
+  Scanner& operator=(const Scanner&) = delete;
+  ~Scanner();
+
+  // Reads and decodes a sample; what is wrong with it goes into the report.
+  void look_at(std::int64_t i);
+  std::int64_t bad() const { return std::ssize(report_.bad); }
+
+  // Adds the part to the whole, whose mean stays a sum until all have been added.
+  void merge_into(ScanReport& whole);
+
+ private:
+  Size look_at_raw(const Encoded::Pixels& raw);
+  Size look_at_file(const Encoded& encoded, std::int64_t i);
+  void look_at_boxes(std::int64_t i, Size size);
+  // False if it needs more than there is in all.
+  bool decode(const Encoded& encoded, const std::string& where, const ImageInfo& info,
+              const DecodeRequest& request);
+  void leave_room();
+  void note_size(std::int64_t i, Size size);
+  // Lists of examples may not grow with the data.
+  void trim();
+
+  const Source& source_;
+  const ScanOptions& options_;
+  Allowance& allowance_;
+  std::vector<std::uint64_t>& contents_;
+  Bytes room_taken_{0};  // from the allowance, for
+  Room room_;
+  Decoder decoder_;
+  std::vector<std::byte> buffer_;
+  ScanReport report_;
+  std::int64_t seen_ = 0;
+  std::int64_t total_height_ = 0;
+  std::int64_t total_width_ = 0;
+  int since_trim_ = 0;
+};
+
+// Leaves the five with the most pixels, the largest first.
+void keep_biggest(std::vector<std::pair<std::int64_t, Size>>& list);
+
+}  // namespace plimsoll

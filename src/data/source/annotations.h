@@ -1,0 +1,68 @@
+// What is known about samples beside their bytes, packed: 4 bytes for a label, 24 for a box.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "data/source/source.h"
+
+namespace plimsoll {
+
+// Grows by add(); then read-only.
+class Annotations {
+ public:
+  void add_label(std::int32_t label) { labels_.push_back(label); }
+  // A sample with boxes. All samples of a list have labels or all have boxes.
+  void add_boxes(std::span<const Box> boxes, Size size);
+  // Gives back what growing took too much of.
+  void settle();
+
+  std::int64_t size() const { return has_boxes() ? std::ssize(sizes_) : std::ssize(labels_); }
+  bool has_boxes() const { return !sizes_.empty(); }
+  std::int32_t label(std::int64_t i) const {
+    return has_boxes() ? -1 : labels_[static_cast<std::size_t>(i)];
+  }
+  std::span<const Box> boxes(std::int64_t i) const;
+  Size size_of(std::int64_t i) const;
+
+  // Replaces every label l by to[l].
+  void relabel(std::span<const std::int32_t> to);
+  // The largest label there is; -1 where there is none.
+  std::int32_t largest_label() const;
+  Bytes memory() const;
+
+ private:
+  struct PackedSize {
+    std::int32_t height, width;
+  };
+
+  std::vector<std::int32_t> labels_;
+  std::vector<Box> boxes_;
+  std::vector<std::uint32_t> box_ends_;  // of sample i: boxes [box_ends_[i-1], box_ends_[i])
+  std::vector<PackedSize> sizes_;
+};
+
+// What all sources that list their samples share.
+class ListedSource : public Source {
+ public:
+  std::int64_t size() const override { return annotations_.size(); }
+  const std::vector<std::string>& class_names() const override { return class_names_; }
+  bool has_boxes() const override { return annotations_.has_boxes(); }
+  std::int32_t label(std::int64_t i) const override { return annotations_.label(i); }
+  std::span<const Box> boxes(std::int64_t i) const override { return annotations_.boxes(i); }
+  Size annotated_size(std::int64_t i) const override { return annotations_.size_of(i); }
+  const Index& index() const override { return index_; }
+  const std::vector<Complaint>& defects() const override { return defects_; }
+
+ protected:
+  // To be called when the annotations are whole.
+  void finish_index();
+
+  std::vector<std::string> class_names_;
+  Annotations annotations_;
+  Index index_;
+  std::vector<Complaint> defects_;
+};
+
+}  // namespace plimsoll

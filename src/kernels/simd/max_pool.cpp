@@ -1,0 +1,141 @@
+#include "kernels/max_pool.h"
+
+#include <cstring>
+
+#include "kernels/simd/gather.h"
+#include "kernels/simd/stretch.h"
+
+namespace plimsoll::kernels {
+namespace {
+
+Window pool_window(const Attrs& attrs, const Shape& x, const Shape& y) {
+  const Ints& kernel = attrs.ints("kernel");
+  return read_window(attrs, x, y, kernel[0], kernel[1]);
+}
+
+// The greatest cell seen so far and which tap it was; of equals the first.
+struct Best {
+  __m256 value;
+  __m256i tap;
+
+  Best(__m256 first, std::int64_t at)
+      : value(first), tap(_mm256_set1_epi32(static_cast<int>(at))) {}
+
+  void meet(__m256 x, std::int64_t at) {
+    const __m256 greater = _mm256_cmp_ps(x, value, _CMP_GT_OQ);
+    value = _mm256_blendv_ps(value, x, greater);
+    tap = _mm256_blendv_epi8(tap, _mm256_set1_epi32(static_cast<int>(at)),
+                             _mm256_castps_si256(greater));
+  }
+};
+
+void store_taps(std::uint8_t* to, __m256i taps) {
+  const __m128i words =
+      _mm_packus_epi32(_mm256_castsi256_si128(taps), _mm256_extracti128_si256(taps, 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_packus_epi16(words, words));
+}
+
+__m256i load_taps(const std::uint8_t* from) {
+  return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
+}
+
+// A row of windows, seen from a row of input cells that they cover with the taps from `first_tap`
+// on: each hands its gradient to the lanes whose maximum lay at the tap in question.
+struct HitRow {
+  const float* dy;
+  const std::uint8_t* taps;
+  std::int64_t first_tap;
+
+  __m256 operator()(std::int64_t ow, std::int64_t kw) const {
+    const __m256i tap = _mm256_set1_epi32(static_cast<int>(first_tap + kw));
+    const __m256i hit = _mm256_cmpeq_epi32(load_taps(taps + ow * kLanes), tap);
+    return _mm256_and_ps(load_cell(dy, ow), _mm256_castsi256_ps(hit));
+  }
+};
+
+// One stretch of 3x3 windows. By value: see gather_cells.
+template <class Size>
+void pool_stretch(const float* x, float* y, std::uint8_t* positions, __m256i lanes, Stretch s) {
+  const __m256i first_tap = _mm256_set1_epi32(static_cast<int>(s.first_row * 3 + s.first_column));
+  const float* corner = x + s.input * kLanes;
+  for (std::int64_t i = 0; i < s.count; ++i, corner += s.next_window * kLanes) {
+#pragma GCC unroll 8
+    for (int t = 0; t < Size::tile; ++t) {
+      const float* window = corner + t * s.next_row * kLanes;
+      Best best(load_cell(window, 0), 0);
+#pragma GCC unroll 8
+      for (int r = 0; r < Size::rows; ++r)
+#pragma GCC unroll 8
+        for (int c = r == 0 ? 1 : 0; c < Size::columns; ++c)
+          best.meet(load_cell(window, r * s.next_row + c), r * 3 + c);
+      const std::int64_t cell = s.output + t * s.next_output_row + i;
+      store_cell(y, cell, best.value);
+      if (positions != nullptr)
+        store_taps(positions + cell * kLanes,
+                   _mm256_and_si256(_mm256_add_epi32(best.tap, first_tap), lanes));
+    }
+  }
+}
+
+void pool_any(const Window& window, const float* x, float* y, std::uint8_t* positions,
+              __m256i lanes) {
+  const Slide &h = window.h, &w = window.w;
+  for (std::int64_t oh = 0; oh < h.out; ++oh)
+    for (std::int64_t ow = 0; ow < w.out; ++ow) {
+      const Range rows = h.taps(oh), columns = w.taps(ow);
+      const auto cell = [&](std::int64_t kh, std::int64_t kw) {
+        return load_cell(x, h.at(oh, kh) * w.in + w.at(ow, kw));
+      };
+      Best best(cell(rows.first, columns.first), rows.first * w.kernel + columns.first);
+      for (std::int64_t kh = rows.first; kh < rows.last; ++kh)
+        for (std::int64_t kw = columns.first; kw < columns.last; ++kw)
+          best.meet(cell(kh, kw), kh * w.kernel + kw);
+      store_cell(y, oh * w.out + ow, best.value);
+      if (positions != nullptr)
+        store_taps(positions + (oh * w.out + ow) * kLanes, _mm256_and_si256(best.tap, lanes));
+    }
+}
+
+void pool_plane(const Window& window, const float* x, float* y, std::uint8_t* positions,
+                __m256i lanes) {
+  if (window.h.kernel != 3 || window.w.kernel != 3) return pool_any(window, x, y, positions, lanes);
+  for_each_stretch(window, {0, window.h.out}, [=]<class Size>(Size, const Stretch& stretch) {
+    pool_stretch<Size>(x, y, positions, lanes, stretch);
+  });
+}
+
+}  // namespace
+
+void max_pool(const Attrs& attrs, const Args& args) noexcept {
+  const TensorView &x = args.in[0], &y = args.out[0];
+  const Shape& shape = x.spec.shape;
+  const Window window = pool_window(attrs, shape, y.spec.shape);
+#pragma omp parallel for collapse(2)
+  for (std::int64_t n = 0; n < shape[0]; ++n)
+    for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block)
+      pool_plane(window, plane<float>(x, n, block), plane<float>(y, n, block),
+                 args.out.size() > 1 ? plane<std::uint8_t>(args.out[1], n, block) : nullptr,
+                 channel_lanes(shape[1], block));
+}
+
+void max_pool_grad(const Attrs& attrs, const Args& args) noexcept {
+  const TensorView &dy = args.in[0], &positions = args.in[1], &dx = args.out[0];
+  const Shape& shape = dy.spec.shape;
+  const Window window = pool_window(attrs, dx.spec.shape, shape);
+  const std::int64_t wide = window.w.out, columns = window.w.kernel;
+#pragma omp parallel for collapse(2)
+  for (std::int64_t n = 0; n < shape[0]; ++n)
+    for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
+      const float* from = plane<float>(dy, n, block);
+      const std::uint8_t* taps = plane<std::uint8_t>(positions, n, block);
+      const auto row = [=](std::int64_t oh, std::int64_t kh) {
+        return HitRow{from + oh * wide * kLanes, taps + oh * wide * kLanes, kh * columns};
+      };
+      gather_plane(window, {0, wide}, plane<float>(dx, n, block), row,
+                   [=](std::int64_t oh, std::int64_t ow, std::int64_t kh, std::int64_t kw) {
+                     return row(oh, kh)(ow, kw);
+                   });
+    }
+}
+
+}  // namespace plimsoll::kernels

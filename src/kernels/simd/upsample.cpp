@@ -1,0 +1,54 @@
+#include "kernels/upsample.h"
+
+#include <cstring>
+
+#include "kernels/simd/plane.h"
+
+namespace plimsoll::kernels {
+
+void upsample(const Attrs& attrs, const Args& args) noexcept {
+  const TensorView &x = args.in[0], &y = args.out[0];
+  const Shape& shape = x.spec.shape;
+  const std::int64_t scale_h = attrs.ints("scale")[0], scale_w = attrs.ints("scale")[1];
+  const std::int64_t wide = shape[3] * scale_w;
+#pragma omp parallel for collapse(2)
+  for (std::int64_t n = 0; n < shape[0]; ++n)
+    for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
+      const float* from = plane<float>(x, n, block);
+      float* to = plane<float>(y, n, block);
+      for (std::int64_t h = 0; h < shape[2]; ++h) {
+        float* first = to + h * scale_h * wide * kLanes;
+        for (std::int64_t w = 0; w < shape[3]; ++w) {
+          const __m256 value = load_cell(from, h * shape[3] + w);
+          for (std::int64_t k = 0; k < scale_w; ++k) store_cell(first, w * scale_w + k, value);
+        }
+        for (std::int64_t k = 1; k < scale_h; ++k)
+          std::memcpy(first + k * wide * kLanes, first,
+                      static_cast<std::size_t>(wide * kLanes) * 4);
+      }
+    }
+}
+
+void upsample_grad(const Attrs& attrs, const Args& args) noexcept {
+  const TensorView &dy = args.in[0], &dx = args.out[0];
+  const Shape& shape = dx.spec.shape;
+  const std::int64_t scale_h = attrs.ints("scale")[0], scale_w = attrs.ints("scale")[1];
+  const std::int64_t wide = shape[3] * scale_w;
+#pragma omp parallel for collapse(2)
+  for (std::int64_t n = 0; n < shape[0]; ++n)
+    for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
+      const float* from = plane<float>(dy, n, block);
+      float* to = plane<float>(dx, n, block);
+      for (std::int64_t h = 0; h < shape[2]; ++h)
+        for (std::int64_t w = 0; w < shape[3]; ++w) {
+          __m256 sum = _mm256_setzero_ps();
+          for (std::int64_t kh = 0; kh < scale_h; ++kh)
+            for (std::int64_t kw = 0; kw < scale_w; ++kw)
+              sum =
+                  _mm256_add_ps(sum, load_cell(from, (h * scale_h + kh) * wide + w * scale_w + kw));
+          store_cell(to, h * shape[3] + w, sum);
+        }
+    }
+}
+
+}  // namespace plimsoll::kernels

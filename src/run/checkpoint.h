@@ -1,0 +1,49 @@
+// Checkpoints: everything a resume needs, and nothing that depends on memory, time or place.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "run/run_state.h"
+#include "step/trainer.h"
+
+namespace plimsoll {
+
+// What a run is, in words. `is` may not change on a resume (model, data, optimizer); `with` may
+// (learning rate, batch), and a change is said.
+struct RunIdentity {
+  Metadata is;
+  Metadata with;
+};
+
+// Weights, optimizer's tensors and averages with where the run stands. Appears complete and proven,
+// or not at all. DataError.
+void save_checkpoint(const std::filesystem::path& path, const Trainer& trainer,
+                     const RunIdentity& identity, const RunState& state);
+// Weights and statistics alone, for those who use them.
+void save_weights(const std::filesystem::path& path, const Trainer& trainer,
+                  const RunIdentity& identity, const RunState& state);
+
+struct Checkpoint {
+  explicit Checkpoint(const std::filesystem::path& path);
+
+  SafetensorsReader file;
+  RunState state;
+  RunIdentity identity;
+};
+
+// Refuses a checkpoint of another run, naming the first difference. Returns what else changed, for
+// people: "lr 0.1 -> 0.01".
+std::vector<std::string> compare(const Checkpoint& checkpoint, const RunIdentity& now);
+
+// Puts the checkpoint's tensors into an open trainer. Optimizer's tensors and averages of weights
+// that were frozen when it was written start anew.
+void load_checkpoint(const Checkpoint& checkpoint, const Trainer& trainer);
+
+// Weights to begin with, from a file of ours or another's with the same names. Those of the last
+// layer that has any may differ (another number of classes): they stay as they are. Returns which.
+std::vector<std::string> load_weights(const SafetensorsReader& file, const Trainer& trainer);
+
+}  // namespace plimsoll

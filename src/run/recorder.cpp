@@ -1,0 +1,235 @@
+#include "run/recorder.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/json_text.h"
+#include "base/memory_usage.h"
+#include "base/text.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr const char* kHeader =
+    "epoch,step,time,loss,accuracy,val_loss,val_accuracy,lr,images_per_second,data_wait_percent,"
+    "memory_bytes";
+constexpr Bytes kLargestResults{std::int64_t{64} << 20};
+
+std::string or_empty(const std::optional<double>& value) {
+  return value ? fmt::format("{:.9g}", *value) : std::string();
+}
+
+nlohmann::ordered_json number(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? nlohmann::ordered_json(*value)
+                                        : nlohmann::ordered_json(nullptr);
+}
+
+nlohmann::ordered_json budget_json(std::int64_t bytes) {
+  return bytes == kUnlimited.count ? nlohmann::ordered_json(nullptr)
+                                   : nlohmann::ordered_json(bytes);
+}
+
+double unix_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+template <class Number>
+bool parse(std::string_view text, Number& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+bool parse(std::string_view text, std::optional<double>& value) {
+  return text.empty() || parse(text, value.emplace());
+}
+
+}  // namespace
+
+std::string results_csv(const std::vector<ResultsRow>& rows) {
+  std::string text = std::string(kHeader) + "\n";
+  for (const ResultsRow& row : rows)
+    text += fmt::format("{},{},{:.3f},{:.9g},{:.9g},{},{},{:.9g},{:.4g},{:.3g},{}\n", row.epoch,
+                        row.step, row.time, row.loss, row.accuracy, or_empty(row.val_loss),
+                        or_empty(row.val_accuracy), row.lr, row.images_per_second,
+                        row.data_wait_percent, row.memory.count);
+  return text;
+}
+
+std::vector<ResultsRow> parse_results(const std::string& text, const std::string& where) {
+  std::vector<ResultsRow> rows;
+  std::int64_t line = 0;
+  for (std::string_view content : split(text, '\n')) {
+    ++line;
+    if (content.empty() || content == kHeader) continue;
+    const std::vector<std::string_view> cells = split(content, ',');
+    ResultsRow row;
+    if (cells.size() != 11 || !parse(cells[0], row.epoch) || !parse(cells[1], row.step) ||
+        !parse(cells[2], row.time) || !parse(cells[3], row.loss) ||
+        !parse(cells[4], row.accuracy) || !parse(cells[5], row.val_loss) ||
+        !parse(cells[6], row.val_accuracy) || !parse(cells[7], row.lr) ||
+        !parse(cells[8], row.images_per_second) || !parse(cells[9], row.data_wait_percent) ||
+        !parse(cells[10], row.memory.count))
+      throw DataError({.where = where + ":" + std::to_string(line),
+                       .got = "'" + std::string(content) + "'",
+                       .expected = std::string("expected the columns ") + kHeader});
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::string report_json(const RunReport& report) {
+  nlohmann::ordered_json json;
+  json["model"] = report.model;
+  json["steps"] = report.steps;
+  json["epochs"] = report.epochs;
+  json["images"] = report.images;
+  json["seconds"] = report.seconds;
+  json["images_per_second"] = report.images_per_second;
+  json["budget_bytes"] = budget_json(report.budget_bytes);
+  json["predicted_bytes"] = report.predicted_bytes;
+  json["arena_bytes"] = report.arena_bytes;
+  json["measured_peak_bytes"] = report.measured_peak_bytes;
+  if (report.cgroup_peak_bytes) json["cgroup_peak_bytes"] = *report.cgroup_peak_bytes;
+  json["data_wait_percent"] = report.data_wait_percent;
+  json["loss"] = number(report.loss);
+  json["accuracy"] = number(report.accuracy);
+  json["val_loss"] = number(report.val_loss);
+  json["val_accuracy"] = number(report.val_accuracy);
+  json["val_top5"] = number(report.val_top5);
+  json["stopped_by"] = report.stopped_by;
+  return json_text(json);
+}
+
+Recorder::Recorder(const RunOptions& options, const RunState& from, RunObserver& observer)
+    : options_(options), observer_(observer), state_(from) {
+  const std::filesystem::path path = options.out / "results.csv";
+  std::error_code error;
+  if (from.step > 0 && std::filesystem::exists(path, error))
+    attempt("results.csv", [&] { rows_ = parse_results(read_file(path, kLargestResults), path); });
+  go_back(from.epoch);
+}
+
+void Recorder::attempt(const char* file, const std::function<void()>& write) {
+  std::string news;
+  try {
+    write();
+    const std::scoped_lock lock(mutex_);
+    std::erase(failing_, file);
+  } catch (const std::exception& error) {
+    const std::scoped_lock lock(mutex_);
+    if (std::find(failing_.begin(), failing_.end(), file) != failing_.end()) return;
+    failing_.emplace_back(file);
+    news = fmt::format("{} could not be written: {}; the run goes on", file, error.what());
+  }
+  if (!news.empty()) observer_.on_message(news);
+}
+
+void Recorder::message(const std::string& text) {
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  attempt("log.txt", [&] {
+    append_file(options_.out / "log.txt", fmt::format("{:%Y-%m-%d %H:%M:%S} {}\n", now, text));
+  });
+  observer_.on_message(text);
+}
+
+void Recorder::go_back(std::int64_t epochs) {
+  {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(rows_, [&](const ResultsRow& row) { return row.epoch > epochs; });
+    seconds_before_ = rows_.empty() ? 0 : rows_.back().time;
+    watch_ = Stopwatch();
+  }
+  attempt("results.csv", [&] { write_file(options_.out / "results.csv", results_csv(rows_)); });
+}
+
+double Recorder::seconds() const {
+  const std::scoped_lock lock(mutex_);
+  return seconds_before_ + watch_.seconds();
+}
+
+void Recorder::add(const ResultsRow& row) {
+  {
+    const std::scoped_lock lock(mutex_);
+    rows_.push_back(row);
+    val_accuracy_ = row.val_accuracy;
+  }
+  attempt("results.csv", [&] {
+    make_directories(options_.out);
+    write_file(options_.out / "results.csv", results_csv(rows_));
+  });
+}
+
+void Recorder::note(const Progress& progress, const RunState& state) {
+  const std::scoped_lock lock(mutex_);
+  progress_ = progress;
+  state_ = state;
+  const std::int64_t all_steps = progress.batches * options_.epochs;
+  if (progress.phase == Phase::train && all_steps > 0)
+    steps_ = options_.steps > 0 ? std::min(options_.steps, all_steps) : all_steps;
+}
+
+std::string Recorder::status_json(std::string_view state) const {
+  const std::scoped_lock lock(mutex_);
+  const MemoryUsage usage = memory_usage();
+  const bool done =
+      stopped_by_ == "epochs" || stopped_by_ == "steps" || stopped_by_ == "early stop";
+  nlohmann::ordered_json json;
+  json["pid"] = ::getpid();
+  json["state"] = stopped_by_.empty() ? state : done ? "done" : "stopped";
+  json["model"] = options_.model;
+  json["data"] = options_.data;
+  json["epoch"] = progress_.epoch;
+  json["epochs"] = options_.epochs;
+  json["step"] = state_.step;
+  json["steps"] = steps_;
+  json["loss"] = number(progress_.loss);
+  json["accuracy"] = number(progress_.accuracy);
+  json["val_accuracy"] = number(val_accuracy_);
+  json["lr"] = progress_.lr;
+  json["images_per_second"] = progress_.images_per_second;
+  json["data_wait_percent"] = progress_.data_wait_percent;
+  // Of all training that is left, at this speed.
+  const auto images_left = static_cast<double>((steps_ - state_.step) * options_.batch);
+  json["eta_seconds"] = number(images_left / progress_.images_per_second);
+  json["budget_bytes"] = budget_json(options_.budget_bytes);
+  json["predicted_bytes"] = options_.predicted_bytes;
+  json["resident_bytes"] = usage.resident.count;
+  json["peak_bytes"] = usage.peak().count;
+  json["ledger"] = nlohmann::ordered_json::array();
+  for (const LedgerLine& line : options_.ledger.lines)
+    json["ledger"].push_back({{"line", line.line}, {"bytes", line.bytes}});
+  const double now = unix_seconds();
+  json["started"] = now - watch_.seconds();
+  json["updated"] = now;
+  json["stopped_by"] = nullptr;
+  if (!stopped_by_.empty()) json["stopped_by"] = stopped_by_;
+  return json_text(json);
+}
+
+void Recorder::write_status(std::string_view state) {
+  const std::scoped_lock lock(status_file_);
+  attempt("status.json", [&] { replace_file(options_.out / "status.json", status_json(state)); });
+}
+
+void Recorder::write_report(const RunReport& report) {
+  if (report.stopped_by == kPause) return write_status("planning");
+  attempt("report.json", [&] {
+    make_directories(options_.out);
+    write_file(options_.out / "report.json", report_json(report));
+  });
+  {
+    const std::scoped_lock lock(mutex_);
+    stopped_by_ = report.stopped_by;
+  }
+  write_status("");
+}
+
+}  // namespace plimsoll

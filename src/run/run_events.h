@@ -1,0 +1,31 @@
+// What a run tells TensorBoard: train/ and validation/ in its directory, with Keras's tags.
+#pragma once
+
+#include <string>
+
+#include "format/event_file.h"
+#include "run/run.h"
+
+namespace plimsoll {
+
+class RunEvents {
+ public:
+  // `resumed_at`: TensorBoard forgets what earlier parts of the run wrote from this step on.
+  RunEvents(const RunOptions& options, std::int64_t resumed_at);
+
+  void step(const Progress& progress, double loss);
+  void epoch(const Progress& train, const std::optional<Evaluation>& validation);
+  // Of some of each tensor's values.
+  void histograms(const Trainer& trainer, std::int64_t step);
+  // `png`: the first batch.
+  void first_batch(std::string_view png);
+  void flush();
+  // Empty as long as nothing was lost.
+  const std::string& failure() const;
+
+ private:
+  EventFile train_;
+  EventFile validation_;
+};
+
+}  // namespace plimsoll

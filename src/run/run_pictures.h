@@ -1,0 +1,37 @@
+// The pictures of a run, in its directory: curves.svg, memory.svg, confusion.svg, train_batch0.png.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/stopwatch.h"
+#include "draw/training_pictures.h"
+#include "run/recorder.h"
+
+namespace plimsoll {
+
+class RunPictures {
+ public:
+  RunPictures(const RunOptions& options, Recorder& recorder);
+
+  // By the monitor: what is resident now.
+  void note_memory();
+  // Draws all but the first batch; not more often than every ten seconds unless it is the end.
+  void draw(const ClassCounts& counts, bool at_end);
+  // The sheet of the first batch, also to its file.
+  std::string draw_batch(const Batch& batch, std::int64_t height, std::int64_t width,
+                         std::int64_t channels);
+
+ private:
+  const RunOptions& options_;
+  Recorder& recorder_;
+  std::mutex mutex_;
+  std::vector<draw::MemorySample> memory_;
+  std::int64_t seconds_between_ = 1;  // samples; doubles when there are many
+  std::int64_t seconds_ = 0;
+  std::optional<Stopwatch> drawn_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,157 @@
+#include "step/ledger.h"
+
+#include <algorithm>
+
+#include "base/held.h"
+#include "draw/mosaic.h"
+#include "step/metrics.h"
+#include "step/weights.h"
+
+namespace plimsoll {
+namespace {
+
+// Lines outside the arena follow rules whose numbers were measured over the zoo (bench/ledger):
+// they hold to some MiB for networks of 50 to 800 convolutions.
+constexpr std::int64_t kKiB = 1024;
+constexpr std::int64_t kMiB = 1024 * kKiB;
+
+constexpr std::int64_t kCodeBytes = 14 * kMiB;
+
+// Stacks and heaps of their own: of the team and the data workers, of those that watch and spill.
+std::int64_t thread_bytes(const Surroundings& around) {
+  return kMiB / 2 + 816 * kKiB * around.threads + (around.spills ? 128 * kKiB : 0);
+}
+
+struct Counts {
+  std::int64_t operands = 0;  // of all instructions
+  std::int64_t compiled = 0;  // kernels that oneDNN compiles for their shape
+};
+
+Counts count(const Session& session) {
+  Counts counts;
+  for (std::size_t t = 0; t < session.tapes(); ++t) {
+    for (const Instruction& instruction : session.tape(t).instructions)
+      counts.operands += std::ssize(instruction.in) + std::ssize(instruction.out);
+    for (std::size_t n = 0; n < session.graph(t).nodes().size(); ++n)
+      counts.compiled +=
+          session.kernel_name(t, NodeId{static_cast<std::int32_t>(n)}) == "onednn" ? 1 : 0;
+  }
+  return counts;
+}
+
+// Page tables map 512 pages of 4 KiB with one page; every kernel's code is a mapping of its own.
+std::int64_t page_table_bytes(std::int64_t arena, const Counts& counts) {
+  return arena / 512 + 160 * kKiB + 768 * counts.compiled;
+}
+
+// The sheet of the first batch as pixels, room for as many to compress them into, and the PNG,
+// which of photographs is not much smaller than their pixels and of what was enlarged is no larger.
+std::int64_t picture_bytes(const Session& session, std::int64_t batch) {
+  if (batch == 0) return 0;
+  const Shape& image = session.graph(0).spec(session.graph(0).find("image")).shape;
+  const draw::TileShape tile{.width = image[3], .height = image[2], .channels = image[1]};
+  const auto tiles = std::min(kSheetTiles, static_cast<std::size_t>(batch));
+  const std::int64_t sheet = draw::mosaic_bytes(tiles, tile);
+  const std::int64_t pixels = static_cast<std::int64_t>(tiles) * tile.width * tile.height * 3;
+  return kMiB / 4 + 2 * sheet + 9 * std::min(pixels, sheet) / 10;
+}
+
+// Bytes of a tensor in a file.
+std::int64_t stored_bytes(const Session& session, const std::string& name) {
+  constexpr std::int64_t kOfHeader = 256;
+  return session.resident_spec(name).shape.elements() * std::int64_t{sizeof(float)} + kOfHeader;
+}
+
+std::int64_t file_bytes(const Session& session, const RunFiles& files) {
+  constexpr std::int64_t kHistogram = 2 * kKiB;
+  std::int64_t sum = files.records;
+  for (const std::string& name : session.resident_names()) {
+    if (name.starts_with("accumulated/")) continue;
+    const bool is_weight = !name.starts_with("optimizer/") && !name.starts_with("average/");
+    sum += files.checkpoints * stored_bytes(session, name);
+    if (is_weight)
+      sum += files.weights * stored_bytes(session, name) + files.histograms * kHistogram;
+  }
+  return sum;
+}
+
+std::vector<LedgerLine> lines_beside(const Session& session, const Surroundings& around,
+                                     std::int64_t arena) {
+  const Counts counts = count(session);
+  std::vector<LedgerLine> lines{
+      {kIndexLine, around.index_bytes},
+      {kInputLine, around.input_bytes + around.worker_bytes * around.workers},
+      {"writing checkpoints, pictures",
+       std::max(kCheckpointBuffer, picture_bytes(session, around.batch))},
+      {kFilesLine, file_bytes(session, around.files)},
+      {"compiled kernels", 32 * kKiB * counts.compiled},
+      {"graph and plan", 3 * kMiB / 2 + 224 * kKiB * static_cast<std::int64_t>(session.tapes()) +
+                             1088 * counts.operands},
+      {"code and libraries", kCodeBytes + around.decoder_bytes},
+      {"threads", thread_bytes(around)},
+      {"page tables", page_table_bytes(arena, counts)}};
+  // Before there is an arena. It binds where lists are long and the network is small.
+  const std::int64_t opening = kCodeBytes + around.decoder_bytes + kMiB + around.index_bytes +
+                               around.opening_bytes + thread_bytes(around);
+  std::int64_t run = arena;
+  for (const LedgerLine& line : lines) run += line.bytes;
+  lines.push_back({"opening the data, beyond training", std::max<std::int64_t>(0, opening - run)});
+  return lines;
+}
+
+}  // namespace
+
+std::int64_t class_bytes(const std::vector<std::string>& names) {
+  std::int64_t text = 0;
+  for (const std::string& name : names) text += std::ssize(name) + 3;  // as JSON
+  const std::int64_t classes = std::ssize(names);
+  const std::int64_t cells = classes <= ClassCounts::kMostConfused ? classes * classes : 0;
+  constexpr std::int64_t kCounts = 3;
+  constexpr std::int64_t kCopies = 7;  // the run's identity, a checkpoint's metadata and header
+  return held(names).count + (kCounts * classes + cells) * std::int64_t{sizeof(std::int64_t)} +
+         kCopies * text;
+}
+
+std::int64_t Ledger::total() const {
+  std::int64_t sum = 0;
+  for (const LedgerLine& line : lines) sum += line.bytes;
+  return sum;
+}
+
+std::int64_t process_bytes(const Session& session, const Surroundings& around,
+                           std::int64_t arena_bytes) {
+  std::int64_t sum = arena_bytes;
+  for (const LedgerLine& line : lines_beside(session, around, arena_bytes)) sum += line.bytes;
+  return sum;
+}
+
+Ledger make_ledger(const Session& session, const Surroundings& around, const Fates& fates) {
+  const Problem problem = session.problem(0);
+  const Usage usage = usage_of(problem, fates);
+  const std::array<std::int64_t, kUses>& peak = usage.steps[usage.peak_step];
+  const auto used = [&](Use use) { return peak[static_cast<std::size_t>(use)]; };
+  std::int64_t weights = 0;
+  std::int64_t optimizer = 0;
+  for (const std::string& name : session.resident_names()) {
+    const std::int64_t bytes = round_up(session.resident_spec(name).bytes(), kAlignment);
+    (name.starts_with("optimizer/") ? optimizer : weights) += bytes;
+  }
+  const std::int64_t training = session.tape(0).arena_bytes;
+  const std::int64_t arena = session.arena_bytes();
+  Ledger ledger{
+      {{"weights and statistics", weights},
+       {"optimizer", optimizer},
+       {"gradients", used(Use::gradient)},
+       {"kept activations", used(Use::kept)},
+       {"kept in 16 bits", used(Use::half)},
+       {"working tensors", used(Use::working)},
+       {"batch", used(Use::input)},
+       {"kernel scratch", used(Use::scratch)},
+       {"gaps between tensors", training - session.resident_bytes() - usage.total(usage.peak_step)},
+       {"evaluation, beyond training", arena - training}}};
+  for (LedgerLine& line : lines_beside(session, around, arena))
+    ledger.lines.push_back(std::move(line));
+  return ledger;
+}
+
+}  // namespace plimsoll

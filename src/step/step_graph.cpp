@@ -1,0 +1,251 @@
+#include "step/step_graph.h"
+
+#include <fnmatch.h>
+
+#include "autodiff/autodiff.h"
+#include "base/error.h"
+#include "base/text.h"
+
+namespace plimsoll {
+namespace {
+
+// A network's graph with what the later stages need to know about it.
+struct Forward {
+  Graph graph;
+  nn::Heads heads;
+  std::vector<nn::RunningStatistics> running;
+  StepGraph step;
+};
+
+Forward build_forward(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
+                      nn::Mode mode, const Tuning& tuning, Fusion fusion) {
+  nn::Builder builder(ops, input, mode,
+                      [&](std::string_view layer) { return is_frozen(tuning, layer); });
+  const nn::Heads heads = network(builder);
+  Forward forward{
+      builder.graph(), heads, builder.running_statistics(), {.tape = TapeRequest{Graph(ops)}}};
+  std::vector<std::size_t> outputs{builder.layer_of(heads.logits)};
+  if (heads.auxiliary) outputs.push_back(builder.layer_of(heads.auxiliary));
+  for (std::size_t layer : nn::keras_order(builder.layers(), outputs)) {
+    forward.step.layers.push_back(builder.layers()[layer]);
+    for (const nn::Parameter& parameter : builder.layers()[layer].parameters)
+      forward.step.parameters.push_back(parameter);
+  }
+  Keep keep{&forward.heads.logits, &forward.heads.auxiliary};
+  for (nn::RunningStatistics& r : forward.running)
+    for (ValueId* id : {&r.moving_mean, &r.moving_variance, &r.mean, &r.variance})
+      keep.push_back(id);
+  if (fusion == Fusion::full) {
+    forward.graph = fuse(forward.graph, keep);
+    MergedGraph merged = merge_siblings(
+        forward.graph, keep, [&](std::string_view weight) { return lr_factor(tuning, weight); });
+    forward.graph = std::move(merged.graph);
+    forward.step.merged = std::move(merged.merged);
+  }
+  return forward;
+}
+
+// `targets`: the label and, where samples have them, weight, second label and its share.
+ValueId append_loss(Graph& graph, const LossOptions& options, ValueId logits, const Values& targets,
+                    const std::string& layer) {
+  if (options.name == "categorical_crossentropy") {
+    Values in{logits};
+    in.insert(in.end(), targets.begin(), targets.end());
+    return graph.call("softmax_cross_entropy", in, {{"smoothing", options.label_smoothing}},
+                      layer)[0];
+  }
+  const std::vector<std::string> names{"categorical_crossentropy", "binary_crossentropy", "mse"};
+  const bool binary = options.name == "binary_crossentropy";
+  if (!binary && options.name != "mse")
+    throw UsageError({.where = "--loss",
+                      .got = "there is no loss '" + options.name + "'",
+                      .expected = "expected one of " + join(names, ", "),
+                      .hint = did_you_mean(nearest(options.name, names))});
+  if (targets.size() > 1)
+    throw UsageError({.where = "--loss",
+                      .got = options.name + " with class weights or mixup",
+                      .expected = "expected categorical_crossentropy"});
+  const Spec& spec = graph.spec(logits);
+  const ValueId target =
+      graph.call1("one_hot", {targets[0]}, {{"classes", spec.shape[1]}}, layer + "/target");
+  return graph.call(binary ? "sigmoid_cross_entropy" : "mean_squared_error", {logits, target}, {},
+                    layer)[0];
+}
+
+// Loss and counts; returns the scalar to differentiate.
+ValueId append_measures(Graph& graph, const LossOptions& options, const nn::Heads& heads,
+                        Values* results) {
+  const std::int64_t batch = graph.spec(heads.logits).shape[0];
+  const ValueId label = graph.add_value("label", plain({batch}, DType::i32), Role::input);
+  Values targets{label};
+  if (options.weighted || options.mixed)
+    targets.push_back(graph.add_value("weight", plain({batch}), Role::input));
+  if (options.mixed) {
+    targets.push_back(graph.add_value("other", plain({batch}, DType::i32), Role::input));
+    targets.push_back(graph.add_value("other_share", plain({batch}), Role::input));
+  }
+  ValueId loss = append_loss(graph, options, heads.logits, targets, "loss");
+  *results = {loss, graph.call1("accuracy", {heads.logits, label}, {}, "correct"), heads.logits};
+  graph.rename(loss, "loss");
+  graph.rename(heads.logits, "logits");
+  if (heads.auxiliary) {
+    const ValueId side = append_loss(graph, options, heads.auxiliary, targets, "aux_loss");
+    loss = graph.call1("add", {loss, side}, {{"last_factor", options.auxiliary_weight}},
+                       "loss/with_aux");
+  }
+  Values kernels;
+  for (std::size_t v = 0; options.l2 > 0 && v < graph.values().size(); ++v)
+    if (graph.values()[v].role == Role::parameter && graph.values()[v].spec.shape.rank() > 1)
+      kernels.push_back({static_cast<std::int32_t>(v)});
+  if (!kernels.empty()) {
+    const ValueId penalty = graph.call1("l2", kernels, {{"factor", options.l2}}, "l2");
+    loss = graph.call1("add", {loss, penalty}, {}, "loss/with_l2");
+  }
+  return loss;
+}
+
+void append_updates(Graph& graph, const std::vector<Gradient>& gradients,
+                    const OptimizerOp& optimizer, const Tuning& tuning, ValueId norm,
+                    StepGraph* result) {
+  const ValueId lr = graph.add_value("lr", plain({1}), Role::input);
+  const ValueId step = optimizer.needs_step
+                           ? graph.add_value("step", plain({1}, DType::i64), Role::input)
+                           : kNoValue;
+  for (const Gradient& gradient : gradients) {
+    const Value parameter = graph.value(gradient.parameter);
+    Values in{gradient.parameter, gradient.value};
+    for (const std::string& slot : optimizer.slots) {
+      result->slots.push_back("optimizer/" + parameter.name + "/" + slot);
+      in.push_back(graph.add_value(result->slots.back(), parameter.spec, Role::state));
+    }
+    in.push_back(lr);
+    if (step) in.push_back(step);
+    in.push_back(norm);
+    Attrs attrs = optimizer.attrs;
+    attrs.set("lr_factor", lr_factor(tuning, parameter.name));
+    const ValueId updated = graph.call(optimizer.op, in, attrs, parameter.name + "/update")[0];
+    if (tuning.average == 0) continue;
+    result->averages.push_back("average/" + parameter.name);
+    const ValueId average = graph.add_value(result->averages.back(), parameter.spec, Role::state);
+    graph.call("moving_average", {average, updated, norm}, {{"decay", tuning.average}},
+               parameter.name + "/average");
+  }
+}
+
+// Puts sums over the parts of a batch in the place of gradients.
+void accumulate(Graph& graph, std::vector<Gradient>& gradients, StepGraph* result) {
+  const ValueId share = graph.add_value("share", plain({1}), Role::input);
+  for (Gradient& gradient : gradients) {
+    const Value parameter = graph.value(gradient.parameter);
+    result->sums.push_back("accumulated/" + parameter.name);
+    const ValueId total = graph.add_value(result->sums.back(), parameter.spec, Role::state);
+    gradient.value =
+        graph.call1("accumulate", {total, gradient.value, share}, {}, parameter.name + "/sum");
+  }
+}
+
+// Moves the running statistics. The parts of a batch move copies, which the last one puts in place:
+// a later part may still turn out bad.
+void append_statistics(Graph& graph, const nn::RunningStatistics& r, double momentum, ValueId norm,
+                       Part part, StepGraph* result) {
+  Values moving{r.moving_mean, r.moving_variance};
+  const std::string name = graph.value(r.moving_mean).name;
+  if (part != Part::whole)
+    for (ValueId& id : moving) {
+      const Value value = graph.value(id);
+      result->copies.push_back({"moving/" + value.name, value.name});
+      id = graph.add_value(result->copies.back().copy, value.spec, Role::state);
+    }
+  const Values moved = graph.call("bn_update", {moving[0], moving[1], r.mean, r.variance, norm},
+                                  {{"momentum", momentum}}, name + "/update");
+  if (part != Part::last) return;
+  graph.call("adopt", {r.moving_mean, moved[0], norm}, {}, name + "/adopt");
+  graph.call("adopt", {r.moving_variance, moved[1], norm}, {},
+             graph.value(r.moving_variance).name + "/adopt");
+}
+
+}  // namespace
+
+bool matches(const std::string& pattern, std::string_view name) {
+  return ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
+}
+
+bool is_frozen(const Tuning& tuning, std::string_view layer) {
+  return std::any_of(tuning.frozen.begin(), tuning.frozen.end(),
+                     [&](const std::string& pattern) { return matches(pattern, layer); });
+}
+
+double lr_factor(const Tuning& tuning, std::string_view weight) {
+  weight = weight.substr(0, weight.find("--"));  // of merged weights, which share a factor
+  const std::string_view layer = weight.substr(0, weight.rfind('/'));
+  double factor = 1;
+  for (const auto& [pattern, value] : tuning.lr_factors)
+    if (matches(pattern, pattern.find('/') == std::string::npos ? layer : weight)) factor = value;
+  return factor;
+}
+
+StepGraph training_graph(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
+                         const LossOptions& loss, const OptimizerOptions& optimizer,
+                         const Tuning& tuning, Fusion fusion, Part part) {
+  const OptimizerOp rule = optimizer_op(optimizer);
+  Forward forward = build_forward(ops, input, network, nn::Mode::training, tuning, fusion);
+  Graph& graph = forward.graph;
+  Values results;
+  const ValueId total = append_measures(graph, loss, forward.heads, &results);
+  std::size_t backward_begin = graph.nodes().size();
+  std::vector<Gradient> gradients = append_backward(graph, total);
+
+  if (part != Part::whole) accumulate(graph, gradients, &forward.step);
+  Values norm_inputs{total};
+  for (const Gradient& gradient : gradients) norm_inputs.push_back(gradient.value);
+  ValueId norm = graph.call1("global_norm", norm_inputs, {}, "norm");
+  if (fusion == Fusion::full) {
+    Keep keep{&norm};
+    for (ValueId& id : results) keep.push_back(&id);
+    for (Gradient& gradient : gradients) {
+      keep.push_back(&gradient.parameter);
+      keep.push_back(&gradient.value);
+    }
+    for (nn::RunningStatistics& r : forward.running)
+      for (ValueId* id : {&r.moving_mean, &r.moving_variance, &r.mean, &r.variance})
+        keep.push_back(id);
+    graph = fold_gradient_sums(graph, keep);
+    const std::size_t nodes = graph.nodes().size();
+    graph = fold_normalisation(graph, keep);
+    backward_begin -= nodes - graph.nodes().size();
+  }
+  // Updates come last: a step that is not finite leaves every resident as it was.
+  if (part != Part::early) append_updates(graph, gradients, rule, tuning, norm, &forward.step);
+  for (const nn::RunningStatistics& r : forward.running)
+    append_statistics(graph, r,
+                      tuning.batch_norm_momentum > 0 ? tuning.batch_norm_momentum : r.momentum,
+                      norm, part, &forward.step);
+  settle_views(graph);
+  results.push_back(norm);
+  forward.step.tape = {
+      .graph = std::move(graph), .results = results, .backward_begin = backward_begin};
+  return std::move(forward.step);
+}
+
+StepGraph evaluation_graph(const OpTable& ops, const nn::Input& input,
+                           const NetworkFactory& network, const LossOptions& loss,
+                           const Tuning& tuning, Fusion fusion) {
+  Forward forward = build_forward(ops, input, network, nn::Mode::inference, tuning, fusion);
+  LossOptions plain_loss = loss;
+  plain_loss.l2 = 0;
+  plain_loss.weighted = plain_loss.mixed = false;
+  Values results;
+  append_measures(forward.graph, plain_loss, forward.heads, &results);
+  if (fusion == Fusion::full) {
+    Keep keep;
+    for (ValueId& id : results) keep.push_back(&id);
+    forward.graph = fold_normalisation(forward.graph, keep);
+  }
+  settle_views(forward.graph);
+  const std::size_t nodes = forward.graph.nodes().size();
+  forward.step.tape = {
+      .graph = std::move(forward.graph), .results = results, .backward_begin = nodes};
+  return std::move(forward.step);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,78 @@
+// The graph of one step: a network with its loss and, for training, backward and updates.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "exec/session.h"
+#include "nn/nn.h"
+#include "passes/passes.h"
+#include "step/optimizer.h"
+
+namespace plimsoll {
+
+// Adds a network's layers to a builder; the same layers for every batch size and mode.
+using NetworkFactory = std::function<nn::Heads(nn::Builder&)>;
+
+struct LossOptions {
+  std::string name = "categorical_crossentropy";  // or binary_crossentropy, mse
+  double label_smoothing = 0;
+  double l2 = 0;  // times the sum of squared kernels
+  double auxiliary_weight = 0.4;
+  bool weighted = false;  // samples have weights, input `weight`; training only
+  bool mixed = false;     // and second labels, inputs `other` and `other_share`; training only
+};
+
+// Weights by name: which stay as they are, which learn at a rate of their own, and whether a moving
+// average of them is kept. Patterns are globs over layer names ("block1*"); those of lr_factors
+// with a slash over weight names ("*/kernel").
+struct Tuning {
+  std::vector<std::string> frozen;
+  std::vector<std::pair<std::string, double>> lr_factors;  // the last that matches counts
+  double average = 0;                                      // decay; 0: no average
+  double batch_norm_momentum = 0;  // of running statistics; 0: the network's own
+};
+bool matches(const std::string& pattern, std::string_view name);
+bool is_frozen(const Tuning& tuning, std::string_view layer);
+double lr_factor(const Tuning& tuning, std::string_view weight);
+
+// Names of the values a step is fed and read by.
+//   in:  image f32 [N,C,H,W] · label i32 [N] · lr f32 [1] · step i64 [1] · sample i64 [2] (position
+//        of the first in the run, seed)
+//        and as LossOptions asks: weight f32 [N] · other i32 [N] · other_share f32 [N]
+//   out: loss f32 [1] · correct i64 [2] (first, first five) · logits f32 [N,classes] · norm f64 [1]
+struct StepGraph {
+  TapeRequest tape;
+  std::vector<nn::Layer> layers;          // in Keras's order
+  std::vector<nn::Parameter> parameters;  // of the layers, in that order, under their own names
+  std::vector<MergedParameter> merged;    // those that lie inside a larger one
+  std::vector<std::string> slots;         // names of the optimizer's residents, all start at zero
+  std::vector<std::string> averages;      // "average/<weight>", start as the weight
+  // Of batches in parts: what is zero and what is like another resident when a batch begins.
+  struct Copy {
+    std::string copy, of;
+  };
+  std::vector<std::string> sums;
+  std::vector<Copy> copies;
+};
+
+// How far the graph is rewritten. `plain` runs layer by layer as written: for comparisons.
+enum class Fusion : std::uint8_t { full, plain };
+
+// Which part of a batch a step sees. Parts sum their gradients in residents of their own, each
+// times the input `share` f32 [1], and move copies of the running statistics; only the last one
+// changes what lasts.
+enum class Part : std::uint8_t { whole, early, last };
+
+StepGraph training_graph(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
+                         const LossOptions& loss, const OptimizerOptions& optimizer,
+                         const Tuning& tuning = {}, Fusion fusion = Fusion::full,
+                         Part part = Part::whole);
+
+// Forward only, with running statistics.
+StepGraph evaluation_graph(const OpTable& ops, const nn::Input& input,
+                           const NetworkFactory& network, const LossOptions& loss,
+                           const Tuning& tuning = {}, Fusion fusion = Fusion::full);
+
+}  // namespace plimsoll

@@ -1,0 +1,11 @@
+// A batch of noise, for measuring steps without data.
+#pragma once
+
+#include "step/trainer.h"
+
+namespace plimsoll {
+
+// Fills the image and label of a training batch, the same every time; labels go round the classes.
+void fill_synthetic_batch(const Trainer& trainer, std::int64_t batch);
+
+}  // namespace plimsoll

@@ -1,0 +1,192 @@
+#include "step/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace plimsoll {
+
+// The tapes of a trainer and what each is for. Batches that are trained in parts have one tape for
+// all parts but the last and one for each size a last part has.
+struct Trainer::Tapes {
+  std::vector<TapeRequest> requests;
+  std::vector<TapeKey> keys;
+  StepGraph first;
+};
+
+namespace {
+
+std::int64_t largest_part_of(const TrainerOptions& options) {
+  if (options.train_batches.empty()) return 0;
+  return (options.train_batches[0] + options.accumulate - 1) / options.accumulate;
+}
+
+}  // namespace
+
+Trainer::Tapes Trainer::make_tapes(const OpTable& ops, const NetworkFactory& network,
+                                   const TrainerOptions& options) {
+  const std::int64_t largest = largest_part_of(options);
+  std::vector<TapeKey> keys;
+  const auto want = [&](const TapeKey& key) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+  };
+  for (std::int64_t batch : options.train_batches) {
+    if (batch <= largest) {
+      want({Phase::train, Part::whole, batch});
+      continue;
+    }
+    want({Phase::train, Part::last, (batch - 1) % largest + 1});
+    want({Phase::train, Part::early, largest});
+  }
+  for (std::int64_t batch : options.evaluate_batches) want({Phase::evaluate, Part::whole, batch});
+  expect(!keys.empty(), "a trainer has something to run");
+  Tapes tapes{{}, keys, {.tape = TapeRequest{Graph(ops)}}};
+  nn::Input input = options.input;
+  for (const TapeKey& key : keys) {
+    input.batch = key.batch;
+    StepGraph step =
+        key.phase == Phase::train
+            ? training_graph(ops, input, network, options.loss, options.optimizer, options.tuning,
+                             options.fusion, key.part)
+            : evaluation_graph(ops, input, network, options.loss, options.tuning, options.fusion);
+    tapes.requests.push_back(std::move(step.tape));
+    if (tapes.requests.size() == 1) tapes.first = std::move(step);
+  }
+  return tapes;
+}
+
+Trainer::Trainer(const OpTable& ops, const NetworkFactory& network, const TrainerOptions& options)
+    : step_{.tape = TapeRequest{Graph(ops)}},
+      session_([&] {
+        Tapes tapes = make_tapes(ops, network, options);
+        step_ = std::move(tapes.first);
+        keys_ = std::move(tapes.keys);
+        return Session(std::move(tapes.requests), options.kernels);
+      }()),
+      seed_(options.seed),
+      largest_part_(largest_part_of(options)) {}
+
+void Trainer::open(const std::filesystem::path& spill_directory) {
+  if (session_.arena_bytes() == 0) plan(session_.problem(0).cheap());
+  session_.open(spill_directory);
+  initialise(session_, step_, seed_);
+}
+
+std::size_t Trainer::tape_of(const TapeKey& key) const {
+  const auto found = std::find(keys_.begin(), keys_.end(), key);
+  expect(found != keys_.end(), "a batch size that was planned");
+  return static_cast<std::size_t>(found - keys_.begin());
+}
+
+StepResult Trainer::read_result(std::size_t tape) const noexcept {
+  StepResult result;
+  result.loss = static_cast<double>(session_.view(tape, "loss").at<float>(0));
+  const TensorView counts = session_.view(tape, "correct");
+  result.correct = counts.at<std::int64_t>(0);
+  result.in_five = counts.at<std::int64_t>(1);
+  return result;
+}
+
+void Trainer::set_scalars(std::size_t tape, float lr, std::int64_t step, std::int64_t sample,
+                          float share) noexcept {
+  const Graph& graph = session_.graph(tape);
+  if (graph.find("lr")) session_.view(tape, "lr").at<float>(0) = lr;
+  if (graph.find("step")) session_.view(tape, "step").at<std::int64_t>(0) = step;
+  if (graph.find("share")) session_.view(tape, "share").at<float>(0) = share;
+  const TensorView randomness = session_.view(tape, "sample");
+  randomness.at<std::int64_t>(0) = sample;
+  randomness.at<std::int64_t>(1) = static_cast<std::int64_t>(seed_);
+}
+
+StepResult Trainer::run_part(const TapeKey& key, float lr, std::int64_t step, std::int64_t sample,
+                             float share) noexcept {
+  const std::size_t tape = tape_of(key);
+  set_scalars(tape, lr, step, sample, share);
+  session_.run(tape);
+  StepResult result = read_result(tape);
+  result.gradient_norm = session_.view(tape, "norm").at<double>(0);
+  return result;
+}
+
+StepResult Trainer::train_step(std::int64_t batch, float lr, std::int64_t step,
+                               std::int64_t sample) noexcept {
+  return run_part({Phase::train, Part::whole, batch}, lr, step, sample, 1);
+}
+
+void Trainer::begin_parts(std::int64_t batch) {
+  if (batch <= largest_part_) return;
+  for (const std::string& name : step_.sums) {
+    const TensorView total = session_.resident(name);
+    std::memset(total.data, 0, static_cast<std::size_t>(total.spec.bytes()));
+  }
+  for (const StepGraph::Copy& pair : step_.copies) {
+    const TensorView copy = session_.resident(pair.copy);
+    std::memcpy(copy.data, session_.resident(pair.of).data,
+                static_cast<std::size_t>(copy.spec.bytes()));
+  }
+}
+
+template <class Each>
+void Trainer::over_parts(std::int64_t batch, const FillPart& fill, Each each) {
+  begin_parts(batch);
+  for (std::int64_t first = 0; first < batch; first += largest_part_) {
+    const std::int64_t count = std::min(largest_part_, batch - first);
+    const bool is_last = first + count == batch;
+    const Part part = batch <= largest_part_ ? Part::whole : is_last ? Part::last : Part::early;
+    const TapeKey key{Phase::train, part, count};
+    const std::size_t tape = tape_of(key);
+    const auto maybe = [&](const char* name) {
+      return session_.graph(tape).find(name) ? std::optional(session_.view(tape, name))
+                                             : std::nullopt;
+    };
+    fill({.image = session_.view(tape, "image"),
+          .label = session_.view(tape, "label"),
+          .weight = maybe("weight"),
+          .other = maybe("other"),
+          .other_share = maybe("other_share")},
+         first, count);
+    each(key, first, static_cast<double>(count) / static_cast<double>(batch));
+  }
+}
+
+StepResult Trainer::train_batch(std::int64_t batch, float lr, std::int64_t step,
+                                std::int64_t sample, const FillPart& fill) {
+  StepResult sum;
+  over_parts(batch, fill, [&](const TapeKey& key, std::int64_t first, double share) {
+    // One bad part makes a bad step; the last part, which would update, may not see why.
+    if (!std::isfinite(sum.gradient_norm)) return;
+    const StepResult result = run_part(key, lr, step, sample + first, static_cast<float>(share));
+    session_.check_spill();
+    sum.loss += share * result.loss;
+    sum.correct += result.correct;
+    sum.in_five += result.in_five;
+    sum.gradient_norm = result.gradient_norm;
+  });
+  return sum;
+}
+
+void Trainer::watch_batch(std::int64_t batch, std::int64_t step, std::int64_t sample,
+                          const FillPart& fill, const Session::Look& look) {
+  bool going = true;
+  over_parts(batch, fill, [&](const TapeKey& key, std::int64_t first, double share) {
+    if (!going) return;
+    const std::size_t tape = tape_of(key);
+    set_scalars(tape, 0, step, sample + first, static_cast<float>(share));
+    session_.run_watched(tape, [&](const Node& node, std::span<const TensorView> out) {
+      if (!going) return false;
+      going = look(node, out);
+      return going && node.op->name != "global_norm";  // updates come behind it
+    });
+    session_.check_spill();
+  });
+}
+
+StepResult Trainer::evaluate_step(std::int64_t batch) noexcept {
+  const std::size_t tape = tape_of(Phase::evaluate, batch);
+  session_.run(tape);
+  return read_result(tape);
+}
+
+}  // namespace plimsoll

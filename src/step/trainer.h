@@ -1,0 +1,126 @@
+// Steps of one network: training and evaluation, whole and partial batches, over one arena.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exec/session.h"
+#include "step/step_graph.h"
+#include "step/weights.h"
+
+namespace plimsoll {
+
+struct TrainerOptions {
+  nn::Input input;                             // batch is the largest a step takes
+  std::vector<std::int64_t> train_batches;     // sizes of the batches that will be trained on
+  std::int64_t accumulate = 1;                 // parts that the first of them is trained in
+  std::vector<std::int64_t> evaluate_batches;  // and evaluated; may be empty
+  LossOptions loss;
+  OptimizerOptions optimizer;
+  Tuning tuning = {};
+  std::uint64_t seed = 0;
+  Fusion fusion = Fusion::full;
+  KernelChoice kernels = KernelChoice::best;
+};
+
+enum class Phase : std::uint8_t { train, evaluate };
+
+struct StepResult {
+  double loss = 0;           // mean over the batch, regularisation not counted
+  std::int64_t correct = 0;  // samples whose label scored highest
+  std::int64_t in_five = 0;  // or among the five highest
+  double gradient_norm = 0;  // training only; not finite: nothing was updated
+};
+
+// What a training step is given. Empty where the loss does not ask for it.
+struct StepInputs {
+  TensorView image, label;
+  std::optional<TensorView> weight, other, other_share;
+};
+
+// Chooses kernels when constructed, plans in plan(), allocates in open(), then only computes. Fill
+// image() and label() of the phase and batch size, then call the step. Not thread-safe.
+class Trainer {
+ public:
+  Trainer(const OpTable& ops, const NetworkFactory& network, const TrainerOptions& options);
+
+  // Decides what becomes of forward's values; see Session::plan.
+  void plan(const Fates& training) { session_.plan(training); }
+  // Maps memory and gives weights their starting values. Without a plan() before it, makes again
+  // what is cheap.
+  void open(const std::filesystem::path& spill_directory = {});
+
+  TensorView image(Phase phase, std::int64_t batch) const {
+    return session_.view(tape_of(phase, batch), "image");
+  }
+  // Its image part is the same for every batch size.
+  const Shape& image_shape() const {
+    return session_.graph(0).spec(session_.graph(0).find("image")).shape;
+  }
+  TensorView label(Phase phase, std::int64_t batch) const {
+    return session_.view(tape_of(phase, batch), "label");
+  }
+  TensorView logits(Phase phase, std::int64_t batch) const {
+    return session_.view(tape_of(phase, batch), "logits");
+  }
+
+  // One update from a batch of one piece. `step` counts updates done before, `sample` samples
+  // trained before: they key randomness.
+  StepResult train_step(std::int64_t batch, float lr, std::int64_t step,
+                        std::int64_t sample) noexcept;
+  // One update from a batch in as many parts as were asked for; `fill` puts samples
+  // [first, first + count) of the batch into the tensors it is given. Throws what `fill` throws,
+  // and DataError when spilling failed; then nothing is to be saved.
+  using FillPart =
+      std::function<void(const StepInputs& inputs, std::int64_t first, std::int64_t count)>;
+  StepResult train_batch(std::int64_t batch, float lr, std::int64_t step, std::int64_t sample,
+                         const FillPart& fill);
+  StepResult evaluate_step(std::int64_t batch) noexcept;
+  // The part of train_batch() before any update, node by node: `look` sees what each wrote. Changes
+  // no weight and no statistic.
+  void watch_batch(std::int64_t batch, std::int64_t step, std::int64_t sample, const FillPart& fill,
+                   const Session::Look& look);
+
+  const Session& session() const { return session_; }
+  Session& session() { return session_; }
+  // The training graph of the first batch size.
+  const StepGraph& step_graph() const { return step_; }
+  // The tape of batches that are trained or evaluated in one piece.
+  std::size_t tape_of(Phase phase, std::int64_t batch) const {
+    return tape_of({phase, Part::whole, batch});
+  }
+
+ private:
+  struct TapeKey {
+    Phase phase;
+    Part part;
+    std::int64_t batch;
+    bool operator==(const TapeKey&) const = default;
+  };
+  struct Tapes;
+  static Tapes make_tapes(const OpTable& ops, const NetworkFactory& network,
+                          const TrainerOptions& options);
+  std::size_t tape_of(const TapeKey& key) const;
+  // Sums and copies of the batch before are forgotten.
+  void begin_parts(std::int64_t batch);
+  // Calls each(key, first, count) for the parts of a batch, with their inputs filled.
+  template <class Each>
+  void over_parts(std::int64_t batch, const FillPart& fill, Each each);
+  void set_scalars(std::size_t tape, float lr, std::int64_t step, std::int64_t sample,
+                   float share) noexcept;
+  StepResult run_part(const TapeKey& key, float lr, std::int64_t step, std::int64_t sample,
+                      float share) noexcept;
+  StepResult read_result(std::size_t tape) const noexcept;
+
+  std::vector<TapeKey> keys_;
+  StepGraph step_;  // its tape has moved to the session
+  Session session_;
+  std::uint64_t seed_;
+  std::int64_t largest_part_ = 0;  // samples that one training tape sees at most
+};
+
+}  // namespace plimsoll

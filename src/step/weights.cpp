@@ -1,0 +1,183 @@
+#include "step/weights.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "tensor/convert.h"
+
+namespace plimsoll {
+namespace {
+
+const MergedParameter* find_merged(const StepGraph& step, const std::string& name) {
+  for (const MergedParameter& merged : step.merged)
+    if (merged.part == name) return &merged;
+  return nullptr;
+}
+
+// Filters [first, ...) of a tensor in kernel layout: whole blocks, so one piece of memory.
+TensorView part_of(const TensorView& whole, const MergedParameter& merged) {
+  TensorView part = whole;
+  part.spec = merged.spec;
+  part.image_stride = merged.spec.image_elements();
+  part.data += whole.spec.offset(merged.first_filter) * size_of(whole.spec.dtype);
+  return part;
+}
+
+// The resident, or the part of one, that belongs to a weight; `decorate` makes its name from the
+// weight's.
+template <class Decorate>
+TensorView view_of(const Session& session, const StepGraph& step, const std::string& weight,
+                   Decorate decorate) {
+  const MergedParameter* merged = find_merged(step, weight);
+  if (merged == nullptr) return session.resident(decorate(weight));
+  return part_of(session.resident(decorate(merged->whole)), *merged);
+}
+
+double initial_value(const nn::Init& init, std::uint64_t key, std::uint64_t i) {
+  switch (init.kind) {
+    case nn::Init::Kind::zeros: return 0;
+    case nn::Init::Kind::ones: return 1;
+    case nn::Init::Kind::glorot_uniform:
+      return signed_unit(key, i) * std::sqrt(6.0 / static_cast<double>(init.fan_in + init.fan_out));
+    case nn::Init::Kind::he_normal: {
+      const double u = 1 - (signed_unit(key, 2 * i) + 1) / 2;  // (0, 1]
+      const double angle = signed_unit(key, 2 * i + 1) * 3.14159265358979323846;
+      return std::sqrt(-2 * std::log(u)) * std::cos(angle) *
+             std::sqrt(2.0 / static_cast<double>(init.fan_in));
+    }
+  }
+  bug("initial value of an unknown kind");
+}
+
+constexpr std::string_view kAverage = "average/";
+constexpr std::size_t kPiece = 16384;
+
+}  // namespace
+
+std::vector<NamedTensor> weight_tensors(const Session& session, const StepGraph& step) {
+  std::vector<NamedTensor> tensors;
+  for (const nn::Parameter& parameter : step.parameters)
+    tensors.push_back({parameter.name, view_of(session, step, parameter.name,
+                                               [](const std::string& n) { return n; })});
+  return tensors;
+}
+
+std::vector<NamedTensor> slot_tensors(const Session& session, const StepGraph& step) {
+  std::vector<NamedTensor> tensors;
+  std::vector<std::string> endings;  // "/momentum", ... in the optimizer's order
+  for (const std::string& slot : step.slots) {
+    const std::string ending = slot.substr(slot.rfind('/'));
+    if (std::find(endings.begin(), endings.end(), ending) != endings.end()) break;
+    endings.push_back(ending);
+  }
+  for (const nn::Parameter& parameter : step.parameters) {
+    if (!parameter.trainable) continue;
+    for (const std::string& ending : endings) {
+      const auto decorate = [&](const std::string& weight) {
+        return "optimizer/" + weight + ending;
+      };
+      tensors.push_back(
+          {decorate(parameter.name), view_of(session, step, parameter.name, decorate)});
+    }
+  }
+  return tensors;
+}
+
+std::vector<NamedTensor> average_tensors(const Session& session, const StepGraph& step) {
+  std::vector<NamedTensor> tensors;
+  for (const nn::Parameter& parameter : step.parameters) {
+    if (step.averages.empty() || !parameter.trainable) continue;
+    const auto decorate = [](const std::string& weight) { return "average/" + weight; };
+    tensors.push_back({decorate(parameter.name), view_of(session, step, parameter.name, decorate)});
+  }
+  return tensors;
+}
+
+void start_averages(const Session& session, const StepGraph& step) {
+  for (const std::string& name : step.averages) {
+    const TensorView average = session.resident(name);
+    std::memcpy(average.data, session.resident(name.substr(kAverage.size())).data,
+                static_cast<std::size_t>(average.spec.bytes()));
+  }
+}
+
+void exchange_averages(const Session& session, const StepGraph& step) {
+  for (const std::string& name : step.averages) {
+    const TensorView average = session.resident(name);
+    std::swap_ranges(average.data, average.data + average.spec.bytes(),
+                     session.resident(name.substr(kAverage.size())).data);
+  }
+}
+
+void initialise(const Session& session, const StepGraph& step, std::uint64_t seed) {
+  const std::vector<NamedTensor> tensors = weight_tensors(session, step);
+  std::array<float, kPiece> piece{};
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    const std::uint64_t key = fnv1a64(tensors[t].name) ^ splitmix64(seed * 0x9E3779B97F4A7C15ULL);
+    const std::int64_t count = tensors[t].view.spec.shape.elements();
+    for (std::int64_t first = 0; first < count; first += static_cast<std::int64_t>(kPiece)) {
+      const std::size_t length = std::min(kPiece, static_cast<std::size_t>(count - first));
+      for (std::size_t i = 0; i < length; ++i)
+        piece[i] = static_cast<float>(
+            initial_value(step.parameters[t].init, key, static_cast<std::uint64_t>(first) + i));
+      write_elements(tensors[t].view, first, {piece.data(), length});
+    }
+  }
+  for (const std::string& slot : step.slots) {
+    const TensorView view = session.resident(slot);
+    std::memset(view.data, 0, static_cast<std::size_t>(view.spec.bytes()));
+  }
+  start_averages(session, step);
+}
+
+void save_tensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
+                  const Metadata& metadata) {
+  std::vector<StoredTensor> stored;
+  for (const NamedTensor& tensor : tensors) {
+    const Shape& shape = tensor.view.spec.shape;
+    stored.push_back(
+        {.name = tensor.name, .type = ElementType::f32, .shape = {shape.begin(), shape.end()}});
+  }
+  SafetensorsWriter writer(path, std::move(stored), metadata);
+  std::array<float, kPiece> piece{};
+  for (const NamedTensor& tensor : tensors) {
+    const std::int64_t count = tensor.view.spec.shape.elements();
+    for (std::int64_t first = 0; first < count; first += static_cast<std::int64_t>(kPiece)) {
+      const std::span<float> part(piece.data(),
+                                  std::min(kPiece, static_cast<std::size_t>(count - first)));
+      read_elements(tensor.view, first, part);
+      writer.append(tensor.name, std::as_bytes(part));
+    }
+  }
+  writer.commit();
+}
+
+void load_tensors(const SafetensorsReader& file, const std::vector<NamedTensor>& tensors) {
+  for (const NamedTensor& tensor : tensors) {
+    const StoredTensor* stored = file.find(tensor.name);
+    const Shape& shape = tensor.view.spec.shape;
+    const StoredTensor expected{
+        .name = tensor.name, .type = ElementType::f32, .shape = {shape.begin(), shape.end()}};
+    if (stored == nullptr || *stored != expected)
+      throw DataError({.where = file.path().string() + ": tensor '" + tensor.name + "'",
+                       .got = stored == nullptr ? "there is none" : to_string(*stored),
+                       .expected = "expected " + to_string(expected),
+                       .hint = "is it the same network with as many classes?"});
+  }
+  std::array<float, kPiece> piece{};
+  for (const NamedTensor& tensor : tensors) {
+    std::int64_t first = 0;
+    file.read(tensor.name, std::as_writable_bytes(std::span(piece)),
+              [&](std::span<const std::byte> bytes) {
+                const std::span<const float> part(piece.data(), bytes.size() / sizeof(float));
+                write_elements(tensor.view, first, part);
+                first += static_cast<std::int64_t>(part.size());
+              });
+  }
+}
+
+}  // namespace plimsoll
