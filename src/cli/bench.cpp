@@ -127,7 +127,6 @@ int run(const Settings& settings) {
                           {.input = input,
                            .train_batches = {input.batch},
                            .evaluate_batches = {},
-                           .loss = {},
                            .optimizer = settings.optimizer}),
                   {.input_bytes = 0, .threads = threads}};
   const PlannedRun planned =

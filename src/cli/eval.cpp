@@ -13,8 +13,7 @@
 #include "cli/plan_text.h"
 #include "cli/progress.h"
 #include "cli/trained_model.h"
-#include "draw/draw.h"
-#include "run/run.h"
+#include "step/evaluation.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -48,44 +47,34 @@ SourcePtr open_data(const Settings& s, const TrainedModel& trained) {
   return source;
 }
 
-nlohmann::ordered_json json_of(const Evaluation& found, const ClassCounts& counts,
-                               const std::vector<std::string>& names) {
-  nlohmann::ordered_json json{
-      {"loss", found.loss}, {"accuracy", found.accuracy}, {"top5", found.top5}};
+nlohmann::ordered_json json_of(const Task& task, const Evaluation& found, const Tally& tally) {
+  nlohmann::ordered_json json{{"loss", found.loss}};
+  for (std::size_t m = 0; m < task.metrics().size(); ++m)
+    json[task.metrics()[m].name] = found.metrics[m];
   json["per_class"] = nlohmann::ordered_json::array();
-  for (std::size_t c = 0; c < names.size(); ++c) {
-    const auto of = static_cast<std::int64_t>(c);
-    json["per_class"].push_back({{"name", names[c]},
-                                 {"images", counts.samples(of)},
-                                 {"recall", counts.recall(of)},
-                                 {"precision", counts.precision(of)}});
-  }
+  for (const ClassResult& one : tally.classes())
+    json["per_class"].push_back({{"name", one.name},
+                                 {"images", one.images},
+                                 {"recall", one.recall},
+                                 {"precision", one.precision}});
   json["images"] = found.samples;
   return json;
 }
 
-void print_text(const Evaluation& found, const ClassCounts& counts,
-                const std::vector<std::string>& names) {
-  fmt::print("{} images · loss {:.4f} · top-1 {:.2f} % · top-5 {:.2f} %\n\n", found.samples,
-             found.loss, 100 * found.accuracy, 100 * found.top5);
+void print_text(const Task& task, const Evaluation& found, const Tally& tally) {
+  fmt::print("{} images · loss {:.4f}", found.samples, found.loss);
+  for (std::size_t m = 0; m < task.metrics().size(); ++m)
+    fmt::print(" · {}", metric_text(task.metrics()[m], found.metrics[m]));
+  fmt::print("\n");
+  const std::vector<ClassResult> classes = tally.classes();
+  if (classes.empty()) return;
   std::size_t width = 5;
-  for (const std::string& name : names) width = std::max(width, name.size());
-  fmt::print("{:<{}} {:>8} {:>8} {:>9}  {}\n", "class", width, "images", "recall", "precision",
+  for (const ClassResult& one : classes) width = std::max(width, one.name.size());
+  fmt::print("\n{:<{}} {:>8} {:>8} {:>9}  {}\n", "class", width, "images", "recall", "precision",
              "most often taken for");
-  for (std::size_t c = 0; c < names.size(); ++c) {
-    const auto of = static_cast<std::int64_t>(c);
-    std::string confused;
-    if (counts.has_confusion()) {
-      const std::int64_t* row = counts.confusion().data() + of * counts.classes();
-      std::int64_t other = -1;
-      for (std::int64_t k = 0; k < counts.classes(); ++k)
-        if (k != of && row[k] > 0 && (other < 0 || row[k] > row[other])) other = k;
-      if (other >= 0 && other < std::ssize(names))
-        confused = fmt::format("{} ({})", names[static_cast<std::size_t>(other)], row[other]);
-    }
-    fmt::print("{:<{}} {:>8} {:>6.1f} % {:>7.1f} %  {}\n", names[c], width, counts.samples(of),
-               100 * counts.recall(of), 100 * counts.precision(of), confused);
-  }
+  for (const ClassResult& one : classes)
+    fmt::print("{:<{}} {:>8} {:>6.1f} % {:>7.1f} %  {}\n", one.name, width, one.images,
+               100 * one.recall, 100 * one.precision, one.mistaken);
 }
 
 int run(const Settings& s, const CLI::App& command) {
@@ -111,27 +100,28 @@ int run(const Settings& s, const CLI::App& command) {
                      .expected = "expected pictures that can be read",
                      .hint = "`plimsoll check` lists all that are bad"});
   }
-  OpenedModel opened = open_trained(trained, source, report.largest, budget, threads);
+  OpenedModel opened =
+      open_trained(trained, source, source->class_names(), report.largest, budget, threads);
+  const Task& task = opened.trainer.task();
   Pipeline pipeline(source, trained.pipeline(opened.workers), report.largest);
-  ClassCounts counts(trained.model.class_count());
+  const std::unique_ptr<Tally> tally = task.make_tally();
   PhaseBar bar("evaluating", quiet);
   const Stopwatch watch;
-  const std::optional<Evaluation> found =
-      evaluate(opened.trainer, pipeline, trained.normalisation(), &counts,
-               [&](const Evaluation& so_far, double) {
-                 bar.show(so_far.samples, source->size(), watch.seconds(),
-                          fmt::format("top-1 {:.2f} %", 100 * so_far.accuracy));
-                 return true;
-               });
-  if (!s.picture.empty() && counts.has_confusion())
-    write_file(s.picture, draw::confusion_chart_svg(trained.weights.string() + " on " + s.data,
-                                                    source->class_names(), counts.confusion()));
+  Evaluator evaluator(opened.trainer, pipeline, trained.normalisation(), tally.get());
+  const Evaluation& found = evaluator.so_far();
+  while (evaluator.next())
+    bar.show(found.samples, source->size(), watch.seconds(),
+             metric_text(task.metrics()[0], found.metrics[0]));
+  if (!s.picture.empty())
+    for (const EvaluationPicture& picture :
+         tally->pictures(trained.weights.string() + " on " + s.data))
+      write_file(s.picture, picture.svg);
   if (s.common.json) {
-    auto json = json_of(*found, counts, source->class_names());
+    auto json = json_of(task, found, *tally);
     add_memory(json, opened.predicted_bytes);
     fmt::print("{}", json_text(json));
   } else {
-    print_text(*found, counts, source->class_names());
+    print_text(task, found, *tally);
     fmt::print("\n{}\n", memory_text(opened.predicted_bytes));
   }
   return 0;

@@ -71,7 +71,6 @@ class Bench {
     const int workers = ready_.run.plan.workers;
     pipeline_.emplace(data_.train, s.pipeline(input, true, workers),
                       s.pipeline_memory(data_, input, workers));
-    class_weights_ = s.weights_of(*data_.train);
     restore();
   }
 
@@ -86,7 +85,6 @@ class Bench {
             .normalisation = {.mode = parse_normalisation(s_.normalise, "--normalise")}};
   }
   Trainer& trainer() { return ready_.trainer; }
-  const std::vector<float>& class_weights() const { return class_weights_; }
   std::int64_t predicted_bytes() const { return ready_.run.plan.total_bytes; }
 
  private:
@@ -94,7 +92,6 @@ class Bench {
   TrainingData data_;
   Ready ready_;
   std::optional<Pipeline> pipeline_;
-  std::vector<float> class_weights_;
 };
 
 int run_sweep(const Settings& s, Bench& bench, bool quiet) {
@@ -102,7 +99,7 @@ int run_sweep(const Settings& s, Bench& bench, bool quiet) {
   {
     PhaseBar bar("sweeping", quiet);
     const Stopwatch watch;
-    curve = sweep_rates(bench.trainer(), bench.data(), bench.class_weights(), s.sweep,
+    curve = sweep_rates(bench.trainer(), bench.data(), s.sweep,
                         [&](std::int64_t step, const RateLoss& now) {
                           bar.show(step, s.sweep.steps, watch.seconds(),
                                    fmt::format("lr {:.2g} · loss {:.4f}", now.rate, now.smoothed));
@@ -145,8 +142,8 @@ int run_grid(const Settings& s, Bench& bench, const std::vector<double>& rates, 
   for (double rate : rates) {
     PhaseBar bar(fmt::format("lr {:g}", rate), quiet);
     const Stopwatch watch;
-    runs.push_back(try_rate(bench.trainer(), bench.data(), bench.class_weights(), rate,
-                            s.sweep.steps, [&](std::int64_t step, const RateLoss& now) {
+    runs.push_back(try_rate(bench.trainer(), bench.data(), rate, s.sweep.steps,
+                            [&](std::int64_t step, const RateLoss& now) {
                               bar.show(step, s.sweep.steps, watch.seconds(),
                                        fmt::format("loss {:.4f}", now.smoothed));
                               return true;

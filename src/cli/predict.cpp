@@ -14,7 +14,7 @@
 #include "cli/trained_model.h"
 #include "data/scan/scan.h"
 #include "data/source/file_source.h"
-#include "run/run.h"
+#include "step/evaluation.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -91,30 +91,6 @@ Listed make_source(const std::vector<std::string>& files) {
   return listed;
 }
 
-struct Guess {
-  std::int64_t number = 0;
-  double score = 0;  // a probability, or a logit where those were asked for
-};
-
-std::vector<Guess> best_of(std::span<const float> logits, std::int64_t top, bool raw) {
-  std::vector<Guess> guesses;
-  const double largest = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
-  double sum = 0;
-  for (float value : logits) sum += std::exp(static_cast<double>(value) - largest);
-  for (std::size_t k = 0; k < logits.size(); ++k) {
-    const auto value = static_cast<double>(logits[k]);
-    guesses.push_back(
-        {static_cast<std::int64_t>(k), raw ? value : std::exp(value - largest) / sum});
-  }
-  const auto count = std::min(guesses.size(), static_cast<std::size_t>(top));
-  std::partial_sort(guesses.begin(), guesses.begin() + static_cast<std::ptrdiff_t>(count),
-                    guesses.end(), [](const Guess& a, const Guess& b) {
-                      return a.score != b.score ? a.score > b.score : a.number < b.number;
-                    });
-  guesses.resize(count);
-  return guesses;
-}
-
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -125,7 +101,7 @@ std::string csv_cell(const std::string& text) {
 // Writes predictions one by one, so that memory does not grow with the files.
 class Printer {
  public:
-  Printer(const Settings& settings, const TrainedModel& trained) : s_(settings), trained_(trained) {
+  explicit Printer(const Settings& settings) : s_(settings) {
     if (s_.common.json) fmt::print("[");
     if (s_.csv && !s_.common.json) fmt::print("file,rank,class,{}\n", s_.logits ? "logit" : "p");
   }
@@ -135,23 +111,22 @@ class Printer {
   Printer(const Printer&) = delete;
   Printer& operator=(const Printer&) = delete;
 
-  void print(const std::string& file, const std::vector<Guess>& guesses) {
+  void print(const std::string& file, const std::vector<Prediction>& guesses) {
     if (s_.common.json) {
       nlohmann::ordered_json json{{"file", file}, {"classes", nlohmann::ordered_json::array()}};
-      for (const Guess& guess : guesses)
-        json["classes"].push_back({{"name", trained_.class_name(guess.number)},
-                                   {s_.logits ? "logit" : "p", guess.score}});
+      for (const Prediction& guess : guesses)
+        json["classes"].push_back({{"name", guess.name}, {s_.logits ? "logit" : "p", guess.score}});
       fmt::print("{}\n  {}", first_ ? "" : ",",
                  json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
       first_ = false;
     } else if (s_.csv) {
       for (std::size_t rank = 0; rank < guesses.size(); ++rank)
-        fmt::print("{},{},{},{:.6g}\n", csv_cell(file), rank + 1,
-                   csv_cell(trained_.class_name(guesses[rank].number)), guesses[rank].score);
+        fmt::print("{},{},{},{:.6g}\n", csv_cell(file), rank + 1, csv_cell(guesses[rank].name),
+                   guesses[rank].score);
     } else {
       std::string text;
-      for (const Guess& guess : guesses)
-        text += fmt::format("  {} {}", trained_.class_name(guess.number),
+      for (const Prediction& guess : guesses)
+        text += fmt::format("  {} {}", guess.name,
                             s_.logits ? fmt::format("{:.3f}", guess.score)
                                       : fmt::format("{:.1f} %", 100 * guess.score));
       fmt::print("{}:{}\n", file, text);
@@ -160,7 +135,6 @@ class Printer {
 
  private:
   const Settings& s_;
-  const TrainedModel& trained_;
   bool first_ = true;
 };
 
@@ -196,23 +170,24 @@ int run(const Settings& s, const CLI::App& command) {
   for (const BadSample& sample : report.bad) bad.push_back(sample.complaint);
   if (std::ssize(report.bad) == listed.source->size()) return tell_bad();
   const SourcePtr source = without_bad(listed.source, report);
-  OpenedModel opened = open_trained(trained, source, report.largest, budget, threads);
+  OpenedModel opened =
+      open_trained(trained, source, trained.class_names, report.largest, budget, threads);
   Trainer& trainer = opened.trainer;
   Pipeline pipeline(source, trained.pipeline(opened.workers), report.largest);
   {
-    Printer printer(s, trained);
+    Printer printer(s);
     pipeline.start(0, 0);
     while (const std::optional<Batch> batch = pipeline.next()) {
-      const StepInputs inputs{.image = trainer.image(Phase::evaluate, batch->count),
-                              .label = trainer.label(Phase::evaluate, batch->count)};
-      fill_inputs(*batch, trained.normalisation(), {}, inputs, 0, batch->count);
+      fill_inputs(*batch, trained.normalisation(), trainer.task(),
+                  trainer.tensors(Phase::evaluate, batch->count), 0, batch->count);
       trainer.evaluate_step(batch->count);
       const TensorView logits = trainer.logits(Phase::evaluate, batch->count);
       for (std::int64_t i = 0; i < batch->count; ++i)
         printer.print(
             source->path(batch->samples[static_cast<std::size_t>(i)]),
-            best_of({logits.image<float>(i), static_cast<std::size_t>(trained.model.class_count())},
-                    s.top, s.logits));
+            trainer.task().predict(
+                {logits.image<float>(i), static_cast<std::size_t>(trained.model.class_count())},
+                static_cast<std::size_t>(s.top), s.logits));
     }
   }
   if (!s.common.quiet && !s.common.json)

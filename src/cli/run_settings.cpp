@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cli/config_file.h"
 #include "draw/mosaic.h"
-#include "step/metrics.h"
+#include "task/class_counts.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -105,7 +105,7 @@ void RunSettings::check_run_options() {
   require(unfreeze_after >= 0, "--unfreeze-after", std::to_string(unfreeze_after),
           "0 (never) or more epochs");
   require(run.save.keep >= 1, "--keep", std::to_string(run.save.keep), "at least 1");
-  require(monitor == "val_loss" || monitor == "val_accuracy", "--monitor", "'" + monitor + "'",
+  require(monitor.starts_with("val_"), "--monitor", "'" + monitor + "'",
           "val_loss or val_accuracy");
   require(watch == "loss" || watch == "layers" || watch == "off", "--watch", "'" + watch + "'",
           "loss, layers or off");
@@ -114,12 +114,11 @@ void RunSettings::check_run_options() {
   const std::int64_t keep = run.save.keep;
   run.save = parse_save_every(save_every);
   run.save.keep = keep;
-  run.monitor = monitor == "val_loss" ? Monitor::loss : Monitor::accuracy;
   run.watchdog = {.loss = watch != "off",
                   .layers = watch == "layers",
-                  .on_diverge = parse_action(on_diverge, "--on-diverge", true),
-                  .on_plateau = parse_action(on_plateau, "--on-plateau", false),
-                  .on_stall = parse_action(on_stall, "--on-stall", false)};
+                  .on_diverge = parse_answer(on_diverge, "--on-diverge", true),
+                  .on_plateau = parse_answer(on_plateau, "--on-plateau", false),
+                  .on_stall = parse_answer(on_stall, "--on-stall", false)};
 }
 
 void RunSettings::settle(const TrainingData& loaded, const nn::Input& input) {
@@ -127,8 +126,8 @@ void RunSettings::settle(const TrainingData& loaded, const nn::Input& input) {
   run.data = data;
   run.batch = input.batch;
   run.drop_last = drop_last;
-  run.class_names = loaded.train->class_names();
-  run.class_weights = weights_of(*loaded.train);
+  if (monitor != "val_loss")
+    run.monitor = find_metric(*task(&loaded), std::string_view(monitor).substr(4), "--monitor");
   if (scale_lr) run.lr = run.lr * static_cast<double>(input.batch) / 256;
   run.identity = identity(loaded, input);
 }
@@ -158,7 +157,7 @@ RunIdentity RunSettings::identity(const TrainingData& loaded, const nn::Input& i
                    {"weight-decay", number_text(optimizer.weight_decay)},
                    {"clip-norm", number_text(optimizer.clip_norm)},
                    {"label-smoothing", number_text(loss.label_smoothing)},
-                   {"l2", number_text(loss.l2)},
+                   {"l2", number_text(l2)},
                    {"augment", augment},
                    {"resize", resize},
                    {"normalise", normalise},

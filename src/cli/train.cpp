@@ -41,10 +41,8 @@ void listen_to_signals() {
 }
 
 int exit_code(const RunReport& report) {
-  if (report.stopped_by == "interrupt") return 128 + interrupted.load();
-  const bool by_watchdog = report.stopped_by == "not finite" || report.stopped_by == "diverged" ||
-                           report.stopped_by == "plateau";
-  return by_watchdog ? kStoppedByWatchdog : 0;
+  if (report.stopped_by == StopReason::interrupt) return 128 + interrupted.load();
+  return is_by_watchdog(report.stopped_by) ? kStoppedByWatchdog : 0;
 }
 
 // What was predicted beside what the kernel measured.
@@ -55,6 +53,15 @@ void print_ledger(const PlannedRun& run, const RunReport& report) {
       100.0 * static_cast<double>(run.plan.total_bytes - measured) / static_cast<double>(measured);
   fmt::print("  {:<30}{:>12}   predicted {:.1f} % too {}\n", "measured peak",
              to_string(Bytes{measured}), std::abs(off), off >= 0 ? "much" : "little");
+}
+
+// "accuracy 87.25 %".
+std::string validation_text(const Task& task, const RunReport& report) {
+  const Metric& metric = task.metrics()[0];
+  if (!report.validation) return metric.name + " not measured";
+  const double value = report.validation->metrics[0];
+  return metric.name + (metric.unit == Metric::Unit::share ? fmt::format(" {:.2f} %", 100 * value)
+                                                           : fmt::format(" {:.4f}", value));
 }
 
 std::string bad_files_text(const std::vector<Complaint>& skipped) {
@@ -89,6 +96,7 @@ class Training {
   Budget budget_;
   std::optional<TrainingData> data_;
   std::optional<RunFolder> folder_;
+  TaskPtr task_;
   std::optional<ProgressPrinter> printer_;
   std::vector<std::string> news_;  // for the log, once there is one
 };
@@ -183,7 +191,7 @@ RunReport Training::train_stage(Ready& ready, const RunState& from) {
     } catch (const DataError&) {
       // The run tells of a log that cannot be written.
     }
-    printer_->on_message(text);
+    printer_->message(text);
   }
   news_.clear();
   const int workers = ready.run.plan.workers;
@@ -193,33 +201,39 @@ RunReport Training::train_stage(Ready& ready, const RunState& from) {
   if (data_->validation)
     validation.emplace(data_->validation, s_.pipeline(input, false, workers), memory);
   listen_to_signals();
-  return run_training(ready.trainer,
-                      {.train = train,
-                       .validation = validation ? &*validation : nullptr,
-                       .train_samples = data_->train->size(),
-                       .validation_samples = data_->validation ? data_->validation->size() : 0,
-                       .normalisation = {.mode = parse_normalisation(s_.normalise, "--normalise")}},
-                      s_.run, from, *printer_, interrupted);
+  Run run(ready.trainer,
+          {.train = train,
+           .validation = validation ? &*validation : nullptr,
+           .train_samples = data_->train->size(),
+           .validation_samples = data_->validation ? data_->validation->size() : 0,
+           .normalisation = {.mode = parse_normalisation(s_.normalise, "--normalise")}},
+          s_.run, from);
+  std::optional<RunReport> report;
+  while (const std::optional<RunEvent> event = run.next()) {
+    printer_->show(*event);
+    if (const auto* end = std::get_if<Finished>(&*event)) report = end->report;
+    if (interrupted.load() != 0) run.stop();
+  }
+  return *report;
 }
 
 void Training::print_end(const PlannedRun& run, const RunReport& report) const {
   if (s_.common.json) {
-    fmt::print("{}", report_json(report));
+    fmt::print("{}", report_json(*task_, report));
   } else {
-    fmt::print(
-        "{} steps in {} · {:.0f} img/s · validation accuracy {} · peak memory {}\n", report.steps,
-        duration_text(report.seconds), report.images_per_second,
-        report.val_accuracy ? fmt::format("{:.2f} %", *report.val_accuracy * 100) : "not measured",
-        to_string(Bytes{report.measured_peak_bytes}));
+    fmt::print("{} steps in {} · {:.0f} img/s · validation {} · peak memory {}\n", report.steps,
+               duration_text(report.seconds), report.images_per_second,
+               validation_text(*task_, report), to_string(Bytes{report.measured_peak_bytes}));
     if (!is_quiet()) print_ledger(run, report);
   }
-  if (report.stopped_by == "interrupt") fmt::print(stderr, "resume: {}\n", resume_command());
+  if (report.stopped_by == StopReason::interrupt)
+    fmt::print(stderr, "resume: {}\n", resume_command());
   if (exit_code(report) == kStoppedByWatchdog)
     fmt::print(
         stderr,
         "plimsoll: step {}: {}; stopped by the watchdog, see {}\n"
         "hint: `plimsoll find-lr` finds a rate; a smaller --lr, --warmup, or --clip-norm 1\n",
-        report.steps + 1, report.stopped_by, (s_.run.out / "log.txt").string());
+        report.steps + 1, to_string(report.stopped_by), (s_.run.out / "log.txt").string());
 }
 
 int Training::go() {
@@ -228,6 +242,10 @@ int Training::go() {
   threads_ = s_.common.apply_threads();
   crowding_.emplace(threads_);
   s_.run.crowding = [this] { return crowding_->text(); };
+  s_.run.stalled = [this](const std::string& text, bool ends) {
+    printer_->message(text);
+    if (ends) std::_Exit(kStoppedByWatchdog);
+  };
   budget_ = find_budget(s_.memory);
   if (!is_quiet()) fmt::print("{}\n", budget_text(budget_));
   data_ = s_.load_data(budget_);
@@ -247,7 +265,8 @@ int Training::go() {
                folder_->checkpoint->state.step);
     return 0;
   }
-  printer_.emplace(is_quiet(), budget_.bytes);
+  task_ = s_.task(&*data_);
+  printer_.emplace(is_quiet(), budget_.bytes, *task_);
   begin(*ready);
   RunState from;
   if (folder_->checkpoint) from = folder_->checkpoint->state;
@@ -256,7 +275,7 @@ int Training::go() {
     s_.run.pause_after = s_.unfreeze_after;
     report = train_stage(*ready, from);
     s_.run.pause_after = 0;
-    if (report.stopped_by == kPause) {
+    if (report.stopped_by == StopReason::pause) {
       ready.reset();
       from = Checkpoint(s_.run.out / "weights" / "last.safetensors").state;
       ready.emplace(make_stage(false));

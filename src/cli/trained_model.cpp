@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "ops/table.h"
 #include "run/checkpoint.h"
-#include "run/run.h"
+#include "step/evaluation.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -42,11 +42,6 @@ Normalisation TrainedModel::normalisation() const {
   return {.mode = parse_normalisation(normalise, "--normalise")};
 }
 
-std::string TrainedModel::class_name(std::int64_t number) const {
-  const auto at = static_cast<std::size_t>(number);
-  return at < class_names.size() ? class_names[at] : std::to_string(number);
-}
-
 TrainedModel find_trained(const std::string& path, const ModelOptions& asked,
                           const CLI::App& command) {
   TrainedModel trained{.weights = weights_of(path), .model = asked};
@@ -67,6 +62,10 @@ TrainedModel find_trained(const std::string& path, const ModelOptions& asked,
     say("run.channels", [&](const std::string& v) { trained.model.channels = std::stoll(v); });
   if (!given("--classes"))
     say("run.classes", [&](const std::string& v) { trained.model.classes = std::stoll(v); });
+  say("run.loss", [&](const std::string& v) { trained.loss.name = v; });
+  say("with.label-smoothing", [&](const std::string& v) {
+    trained.loss.label_smoothing = std::strtod(v.c_str(), nullptr);
+  });
   say("with.resize", [&](const std::string& v) { trained.resize = v; });
   say("with.normalise", [&](const std::string& v) { trained.normalise = v; });
   // A run's last weights are those being trained; what was evaluated are their averages.
@@ -84,7 +83,8 @@ TrainedModel find_trained(const std::string& path, const ModelOptions& asked,
 }
 
 OpenedModel open_trained(TrainedModel& trained, const SourcePtr& source,
-                         const LargestImage& largest, const Budget& budget, int threads) {
+                         const std::vector<std::string>& names, const LargestImage& largest,
+                         const Budget& budget, int threads) {
   std::int64_t batch = std::min(trained.model.batch, source->size());
   while (true) {
     trained.model.batch = batch;
@@ -92,7 +92,9 @@ OpenedModel open_trained(TrainedModel& trained, const SourcePtr& source,
     Trainer trainer(op_table(), trained.model.factory(),
                     {.input = input,
                      .train_batches = {},
-                     .evaluate_batches = batch_sizes(source->size(), batch, false)});
+                     .evaluate_batches = batch_sizes(source->size(), batch, false),
+                     .task = make_task(trained.loss,
+                                       {.outputs = trained.model.class_count(), .names = names})});
     Session& session = trainer.session();
     trainer.plan(session.problem(0).all(Fate::keep));
     const Surroundings around =

@@ -8,6 +8,7 @@
 #include "cli/memory_options.h"
 #include "cli/options.h"
 #include "data/data.h"
+#include "task/make_task.h"
 
 namespace plimsoll::cli {
 
@@ -17,12 +18,11 @@ struct TrainedModel {
   std::vector<std::string> class_names;  // may be empty: weights of another program
   std::string resize = "bilinear";
   std::string normalise = "tf";
+  LossOptions loss;           // that it was trained with
   bool uses_average = false;  // of weights, as they were evaluated in training
 
   PipelineSettings pipeline(int threads) const;
   Normalisation normalisation() const;
-  // "roses", or the class's number where names are not known.
-  std::string class_name(std::int64_t number) const;
 };
 
 // What `path` names: a run directory (its best weights, or else its last ones) or a safetensors
@@ -38,8 +38,9 @@ struct OpenedModel {
 };
 
 // Data workers are left out, and then the batch is halved, until it fits the budget. BudgetError if
-// not even one image does.
+// not even one image does. `names` are those of the classes.
 OpenedModel open_trained(TrainedModel& trained, const SourcePtr& source,
-                         const LargestImage& largest, const Budget& budget, int threads);
+                         const std::vector<std::string>& names, const LargestImage& largest,
+                         const Budget& budget, int threads);
 
 }  // namespace plimsoll::cli

@@ -61,7 +61,7 @@ void TrainingOptions::add_to(CLI::App& command) {
   command.add_option("--loss", loss.name, "categorical_crossentropy, binary_crossentropy or mse")
       ->capture_default_str();
   command.add_option("--label-smoothing", loss.label_smoothing)->capture_default_str();
-  command.add_option("--l2", loss.l2, "times the sum of squared kernels, added to the loss")
+  command.add_option("--l2", l2, "times the sum of squared kernels, added to the loss")
       ->capture_default_str();
   data_options.add_to(command);
   command.add_option("--val", validation, "data to validate on after every epoch");
@@ -99,7 +99,7 @@ void TrainingOptions::check(const CLI::App& command) {
   require(seed >= 0, "--seed", std::to_string(seed), "0 or more");
   require(loss.label_smoothing >= 0 && loss.label_smoothing < 1, "--label-smoothing",
           std::to_string(loss.label_smoothing), "0 up to, not including, 1");
-  require(loss.l2 >= 0, "--l2", std::to_string(loss.l2), "0 or more");
+  require(l2 >= 0, "--l2", std::to_string(l2), "0 or more");
   require(val_split >= 0 && val_split < 1, "--val-split", std::to_string(val_split),
           "0 up to, not including, 1");
   require(val_split == 0 || validation.empty(), "--val-split", "with --val", "one of the two");
@@ -125,11 +125,16 @@ Tuning TrainingOptions::tuning() const {
   return tuning;
 }
 
-LossOptions TrainingOptions::loss_options() const {
+TaskPtr TrainingOptions::task(const TrainingData* loaded) const {
   LossOptions options = loss;
   options.weighted = !class_weights.empty();
   options.mixed = !augment.empty() && parse_augment(augment, "--augment").mixup > 0;
-  return options;
+  TaskData about{.outputs = model.class_count(), .names = {}};
+  if (loaded != nullptr) {
+    about.names = loaded->train->class_names();
+    about.class_weights = weights_of(*loaded->train);
+  }
+  return make_task(options, about);
 }
 
 std::vector<float> TrainingOptions::weights_of(const Source& source) const {
@@ -325,7 +330,8 @@ VariantMaker TrainingOptions::maker(const TrainingData* loaded, int threads) con
                            .train_batches = {batch},
                            .accumulate = accumulate,
                            .evaluate_batches = {batch},
-                           .loss = loss_options(),
+                           .task = task(loaded),
+                           .l2 = l2,
                            .optimizer = optimizer,
                            .tuning = tuning(),
                            .seed = static_cast<std::uint64_t>(seed)};

@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "data/batch/pipeline_memory.h"
 #include "data/data.h"
+#include "task/make_task.h"
 
 namespace plimsoll::cli {
 
@@ -29,6 +30,7 @@ struct TrainingOptions {
   ModelOptions model;
   OptimizerOptions optimizer;
   LossOptions loss;
+  double l2 = 0;  // times the sum of squared weights
   MemoryOptions memory;
   DataOptions data_options;
   std::string data;
@@ -67,7 +69,8 @@ struct TrainingOptions {
   std::shared_ptr<PipelineMemory> pipeline_memory(const TrainingData& data, const nn::Input& input,
                                                   int workers) const;
   Tuning tuning() const;
-  LossOptions loss_options() const;
+  // What is trained for, on that data if there is any.
+  TaskPtr task(const TrainingData* data) const;
   // Weights by class; empty if none were asked for. UsageError for a class the data does not have.
   std::vector<float> weights_of(const Source& source) const;
   // UsageError if a pattern of --freeze or --lr-for matches no layer.

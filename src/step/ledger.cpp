@@ -4,8 +4,8 @@
 
 #include "base/held.h"
 #include "draw/mosaic.h"
-#include "step/metrics.h"
 #include "step/weights.h"
+#include "task/class_counts.h"
 
 namespace plimsoll {
 namespace {

@@ -45,63 +45,15 @@ Forward build_forward(const OpTable& ops, const nn::Input& input, const NetworkF
   return forward;
 }
 
-// `targets`: the label and, where samples have them, weight, second label and its share.
-ValueId append_loss(Graph& graph, const LossOptions& options, ValueId logits, const Values& targets,
-                    const std::string& layer) {
-  if (options.name == "categorical_crossentropy") {
-    Values in{logits};
-    in.insert(in.end(), targets.begin(), targets.end());
-    return graph.call("softmax_cross_entropy", in, {{"smoothing", options.label_smoothing}},
-                      layer)[0];
-  }
-  const std::vector<std::string> names{"categorical_crossentropy", "binary_crossentropy", "mse"};
-  const bool binary = options.name == "binary_crossentropy";
-  if (!binary && options.name != "mse")
-    throw UsageError({.where = "--loss",
-                      .got = "there is no loss '" + options.name + "'",
-                      .expected = "expected one of " + join(names, ", "),
-                      .hint = did_you_mean(nearest(options.name, names))});
-  if (targets.size() > 1)
-    throw UsageError({.where = "--loss",
-                      .got = options.name + " with class weights or mixup",
-                      .expected = "expected categorical_crossentropy"});
-  const Spec& spec = graph.spec(logits);
-  const ValueId target =
-      graph.call1("one_hot", {targets[0]}, {{"classes", spec.shape[1]}}, layer + "/target");
-  return graph.call(binary ? "sigmoid_cross_entropy" : "mean_squared_error", {logits, target}, {},
-                    layer)[0];
-}
-
-// Loss and counts; returns the scalar to differentiate.
-ValueId append_measures(Graph& graph, const LossOptions& options, const nn::Heads& heads,
-                        Values* results) {
-  const std::int64_t batch = graph.spec(heads.logits).shape[0];
-  const ValueId label = graph.add_value("label", plain({batch}, DType::i32), Role::input);
-  Values targets{label};
-  if (options.weighted || options.mixed)
-    targets.push_back(graph.add_value("weight", plain({batch}), Role::input));
-  if (options.mixed) {
-    targets.push_back(graph.add_value("other", plain({batch}, DType::i32), Role::input));
-    targets.push_back(graph.add_value("other_share", plain({batch}), Role::input));
-  }
-  ValueId loss = append_loss(graph, options, heads.logits, targets, "loss");
-  *results = {loss, graph.call1("accuracy", {heads.logits, label}, {}, "correct"), heads.logits};
-  graph.rename(loss, "loss");
-  graph.rename(heads.logits, "logits");
-  if (heads.auxiliary) {
-    const ValueId side = append_loss(graph, options, heads.auxiliary, targets, "aux_loss");
-    loss = graph.call1("add", {loss, side}, {{"last_factor", options.auxiliary_weight}},
-                       "loss/with_aux");
-  }
+// The loss and, if asked for, the penalty for large weights.
+ValueId append_penalty(Graph& graph, ValueId loss, double l2) {
   Values kernels;
-  for (std::size_t v = 0; options.l2 > 0 && v < graph.values().size(); ++v)
+  for (std::size_t v = 0; l2 > 0 && v < graph.values().size(); ++v)
     if (graph.values()[v].role == Role::parameter && graph.values()[v].spec.shape.rank() > 1)
       kernels.push_back({static_cast<std::int32_t>(v)});
-  if (!kernels.empty()) {
-    const ValueId penalty = graph.call1("l2", kernels, {{"factor", options.l2}}, "l2");
-    loss = graph.call1("add", {loss, penalty}, {}, "loss/with_l2");
-  }
-  return loss;
+  if (kernels.empty()) return loss;
+  const ValueId penalty = graph.call1("l2", kernels, {{"factor", l2}}, "l2");
+  return graph.call1("add", {loss, penalty}, {}, "loss/with_l2");
 }
 
 void append_updates(Graph& graph, const std::vector<Gradient>& gradients,
@@ -185,13 +137,14 @@ double lr_factor(const Tuning& tuning, std::string_view weight) {
 }
 
 StepGraph training_graph(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
-                         const LossOptions& loss, const OptimizerOptions& optimizer,
+                         const Task& task, double l2, const OptimizerOptions& optimizer,
                          const Tuning& tuning, Fusion fusion, Part part) {
   const OptimizerOp rule = optimizer_op(optimizer);
   Forward forward = build_forward(ops, input, network, nn::Mode::training, tuning, fusion);
   Graph& graph = forward.graph;
-  Values results;
-  const ValueId total = append_measures(graph, loss, forward.heads, &results);
+  const TaskValues measures = task.append(graph, forward.heads, true);
+  Values results = measures.results;
+  const ValueId total = append_penalty(graph, measures.loss, l2);
   std::size_t backward_begin = graph.nodes().size();
   std::vector<Gradient> gradients = append_backward(graph, total);
 
@@ -228,14 +181,10 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
 }
 
 StepGraph evaluation_graph(const OpTable& ops, const nn::Input& input,
-                           const NetworkFactory& network, const LossOptions& loss,
-                           const Tuning& tuning, Fusion fusion) {
+                           const NetworkFactory& network, const Task& task, const Tuning& tuning,
+                           Fusion fusion) {
   Forward forward = build_forward(ops, input, network, nn::Mode::inference, tuning, fusion);
-  LossOptions plain_loss = loss;
-  plain_loss.l2 = 0;
-  plain_loss.weighted = plain_loss.mixed = false;
-  Values results;
-  append_measures(forward.graph, plain_loss, forward.heads, &results);
+  Values results = task.append(forward.graph, forward.heads, false).results;
   if (fusion == Fusion::full) {
     Keep keep;
     for (ValueId& id : results) keep.push_back(&id);

@@ -48,9 +48,9 @@ Trainer::Tapes Trainer::make_tapes(const OpTable& ops, const NetworkFactory& net
     input.batch = key.batch;
     StepGraph step =
         key.phase == Phase::train
-            ? training_graph(ops, input, network, options.loss, options.optimizer, options.tuning,
-                             options.fusion, key.part)
-            : evaluation_graph(ops, input, network, options.loss, options.tuning, options.fusion);
+            ? training_graph(ops, input, network, *options.task, options.l2, options.optimizer,
+                             options.tuning, options.fusion, key.part)
+            : evaluation_graph(ops, input, network, *options.task, options.tuning, options.fusion);
     tapes.requests.push_back(std::move(step.tape));
     if (tapes.requests.size() == 1) tapes.first = std::move(step);
   }
@@ -65,6 +65,7 @@ Trainer::Trainer(const OpTable& ops, const NetworkFactory& network, const Traine
         keys_ = std::move(tapes.keys);
         return Session(std::move(tapes.requests), options.kernels);
       }()),
+      task_(options.task),
       seed_(options.seed),
       largest_part_(largest_part_of(options)) {}
 
@@ -80,12 +81,17 @@ std::size_t Trainer::tape_of(const TapeKey& key) const {
   return static_cast<std::size_t>(found - keys_.begin());
 }
 
+StepTensors Trainer::tensors(std::size_t tape) const {
+  return StepTensors([this, tape](std::string_view name) {
+    return session_.graph(tape).find(name) ? std::optional(session_.view(tape, name))
+                                           : std::nullopt;
+  });
+}
+
 StepResult Trainer::read_result(std::size_t tape) const noexcept {
   StepResult result;
   result.loss = static_cast<double>(session_.view(tape, "loss").at<float>(0));
-  const TensorView counts = session_.view(tape, "correct");
-  result.correct = counts.at<std::int64_t>(0);
-  result.in_five = counts.at<std::int64_t>(1);
+  task_->read(tensors(tape), std::span(result.sums).first(task_->metrics().size()));
   return result;
 }
 
@@ -136,17 +142,7 @@ void Trainer::over_parts(std::int64_t batch, const FillPart& fill, Each each) {
     const bool is_last = first + count == batch;
     const Part part = batch <= largest_part_ ? Part::whole : is_last ? Part::last : Part::early;
     const TapeKey key{Phase::train, part, count};
-    const std::size_t tape = tape_of(key);
-    const auto maybe = [&](const char* name) {
-      return session_.graph(tape).find(name) ? std::optional(session_.view(tape, name))
-                                             : std::nullopt;
-    };
-    fill({.image = session_.view(tape, "image"),
-          .label = session_.view(tape, "label"),
-          .weight = maybe("weight"),
-          .other = maybe("other"),
-          .other_share = maybe("other_share")},
-         first, count);
+    fill(tensors(tape_of(key)), first, count);
     each(key, first, static_cast<double>(count) / static_cast<double>(batch));
   }
 }
@@ -160,8 +156,7 @@ StepResult Trainer::train_batch(std::int64_t batch, float lr, std::int64_t step,
     const StepResult result = run_part(key, lr, step, sample + first, static_cast<float>(share));
     session_.check_spill();
     sum.loss += share * result.loss;
-    sum.correct += result.correct;
-    sum.in_five += result.in_five;
+    for (std::size_t m = 0; m < sum.sums.size(); ++m) sum.sums[m] += result.sums[m];
     sum.gradient_norm = result.gradient_norm;
   });
   return sum;

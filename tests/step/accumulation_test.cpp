@@ -22,9 +22,9 @@ using Spoil = std::function<void(const TensorView& image, std::int64_t first)>;
 
 StepResult step(Trainer& trainer, std::int64_t number, const Spoil& spoil = {}) {
   return trainer.train_batch(kBatch, 0.01F, number, number * kBatch,
-                             [&](const StepInputs& inputs, std::int64_t first, std::int64_t) {
-                               fill(inputs.image, inputs.label, number, first);
-                               if (spoil) spoil(inputs.image, first);
+                             [&](const StepTensors& inputs, std::int64_t first, std::int64_t) {
+                               fill(inputs.at("image"), inputs.at("label"), number, first);
+                               if (spoil) spoil(inputs.at("image"), first);
                              });
 }
 

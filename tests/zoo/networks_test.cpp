@@ -7,6 +7,7 @@
 #include "exec/jobs.h"
 #include "ops/table.h"
 #include "step/step_graph.h"
+#include "task/classification.h"
 #include "tests/support/complaints.h"
 #include "zoo/zoo.h"
 
@@ -16,7 +17,7 @@ namespace {
 StepGraph training_step(const zoo::Network& network, const zoo::Options& options) {
   const nn::Input input{.batch = 2, .channels = network.channels, .image = network.image};
   const auto build = [&](nn::Builder& net) { return network.build(net, options); };
-  return training_graph(op_table(), input, build, {}, {});
+  return training_graph(op_table(), input, build, *make_classification({}), 0, {});
 }
 
 std::int64_t parameter_count(const StepGraph& step) {

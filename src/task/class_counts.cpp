@@ -1,4 +1,4 @@
-#include "step/metrics.h"
+#include "task/class_counts.h"
 
 #include <algorithm>
 
