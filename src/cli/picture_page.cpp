@@ -175,7 +175,7 @@ class Page {
   std::set<std::int64_t> written_;
   std::map<std::int64_t, std::optional<ImageInfo>> infos_;
   Decoder decoder_;
-  std::vector<std::byte> buffer_;
+  MappedBytes buffer_;
   Picture picture_;
   Picture small_;
 };

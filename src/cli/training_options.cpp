@@ -239,7 +239,7 @@ void TrainingOptions::note_sources(TrainingData& loaded) const {
 void TrainingOptions::settle_sizes(const Source& source) {
   const auto classes = static_cast<std::int64_t>(source.class_names().size());
   if (model.classes == 0) model.classes = classes;
-  std::vector<std::byte> buffer;
+  MappedBytes buffer;
   const Encoded first = source.read(0, buffer);
   if (first.raw) {
     if (model.channels == 0) model.channels = first.raw->channels;

@@ -120,7 +120,7 @@ TEST(ClassFolders, KeepADanglingLinkAsASampleThatCannotBeRead) {
   fs::create_directory_symlink(folder.path(), folder / "a/loop");
   const SourcePtr source = open_source(folder.path());
   ASSERT_EQ(source->size(), 2);
-  std::vector<std::byte> buffer;
+  MappedBytes buffer;
   EXPECT_COMPLAINT(source->read(1, buffer), DataError, "2.jpg: cannot open");
 }
 
@@ -139,7 +139,7 @@ TEST(FileSource, RefusesAFileThatGrewSinceItWasListed) {
   folder.put("a/1.jpg", "1234");
   const SourcePtr source = open_source(folder.path());
   folder.put("a/1.jpg", "12345");
-  std::vector<std::byte> buffer;
+  MappedBytes buffer;
   EXPECT_COMPLAINT(source->read(0, buffer), DataError, "changed during the run");
 }
 

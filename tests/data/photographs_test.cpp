@@ -41,7 +41,7 @@ class HeldSource final : public Source {
   Size annotated_size(std::int64_t) const override { return {}; }
   std::string where(std::int64_t i) const override { return inner_->where(i); }
   std::string path(std::int64_t i) const override { return inner_->path(i); }
-  Encoded read(std::int64_t i, std::vector<std::byte>&) const override {
+  Encoded read(std::int64_t i, MappedBytes&) const override {
     return {.bytes = std::as_bytes(std::span(files_[static_cast<std::size_t>(i)])), .raw = {}};
   }
   const Index& index() const override { return inner_->index(); }

@@ -40,7 +40,7 @@ ExampleText detection(std::string_view image) {
 }
 
 std::string text_of(const Source& source, std::int64_t i) {
-  std::vector<std::byte> buffer;
+  MappedBytes buffer;
   const Encoded encoded = source.read(i, buffer);
   return {reinterpret_cast<const char*>(encoded.bytes.data()), encoded.bytes.size()};
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "base/memory_usage.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/complaints.h"
 #include "tests/support/image_folder.h"
@@ -91,6 +92,20 @@ TEST(Scan, OfEverLargerFilesHoldsTheLargestAlone) {
   const std::int64_t peak =
       peak_of_allocations([&] { scan(*source, {.workers = 1, .pixels = false}); });
   EXPECT_LT(Bytes{peak}, source->index().largest_encoded + 512_KiB);
+}
+
+// malloc keeps what a thread has freed; files are not to stay with the process after they were
+// read.
+TEST(Scan, OfLargeFilesLeavesNothingOfThemBehind) {
+  if (!allocations_are_counted()) GTEST_SKIP() << "sanitizers own malloc";
+  const TemporaryFolder folder;
+  for (int i = 0; i < 3; ++i)
+    folder.put("c0/" + std::to_string(i) + ".bmp", bmp_image(2400, 1600, static_cast<unsigned>(i)));
+  const SourcePtr source = open_source(folder.path().string());
+  const Bytes before = memory_usage().resident;
+  for (int round = 0; round < 3; ++round) scan(*source, {.workers = 2, .pixels = false});
+  release_free_memory();
+  EXPECT_LT(memory_usage().resident, before + 2_MiB);
 }
 
 TEST(Scan, NamesEveryPictureThatDoesNotFitItsMemoryAndWhatItNeeds) {

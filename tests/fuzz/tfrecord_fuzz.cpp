@@ -31,7 +31,7 @@ void read_framing(const MemoryFile& file, std::size_t size) {
 void read_samples(const MemoryFile& file, std::size_t size) {
   try {
     const SourcePtr source = open_records({file.path()}, {});
-    std::vector<std::byte> buffer;
+    MappedBytes buffer;
     const auto classes = std::ssize(source->class_names());
     for (std::int64_t i = 0; i < source->size(); ++i) {
       expect(source->read(i, buffer).bytes.size() < size, "an image is smaller than its file");

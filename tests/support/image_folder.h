@@ -50,7 +50,7 @@ class TappedSource final : public Source {
   Size annotated_size(std::int64_t i) const override { return inner_->annotated_size(i); }
   std::string where(std::int64_t i) const override { return inner_->where(i); }
   std::string path(std::int64_t i) const override { return inner_->path(i); }
-  Encoded read(std::int64_t i, std::vector<std::byte>& buffer) const override {
+  Encoded read(std::int64_t i, MappedBytes& buffer) const override {
     before_(i);
     return inner_->read(i, buffer);
   }

@@ -7,7 +7,7 @@
 namespace plimsoll {
 
 PictureMaker::PictureMaker(const Source& source, const PipelineSettings& settings, Room& room,
-                           std::vector<std::byte>& encoded)
+                           MappedBytes& encoded)
     : source_(source),
       settings_(settings),
       room_(room),

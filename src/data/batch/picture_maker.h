@@ -13,7 +13,7 @@ class PictureMaker {
  public:
   // `encoded` has room for the largest sample of the source.
   PictureMaker(const Source& source, const PipelineSettings& settings, Room& room,
-               std::vector<std::byte>& encoded);
+               MappedBytes& encoded);
 
   // Writes sample i as it looks in `epoch` to `hwc`. DataError if it cannot be read or decoded.
   // Mixup is left to the caller: `draw` tells what is to be mixed in.
@@ -27,7 +27,7 @@ class PictureMaker {
   const Source& source_;
   const PipelineSettings& settings_;
   Room& room_;
-  std::vector<std::byte>& encoded_;
+  MappedBytes& encoded_;
   Decoder decoder_;
   Transformer transformer_;
 };

@@ -39,9 +39,8 @@ PipelineMemory::PipelineMemory(const PipelineSettings& settings, Bytes largest_e
                       .other_labels = batches_.take_array<std::int32_t>(mixed),
                       .other_shares = batches_.take_array<float>(mixed)});
   for (int i = 0; i < settings.most_workers(); ++i)
-    workers_.push_back(
-        {.room = Room(room_bytes(settings, largest)),
-         .encoded = std::vector<std::byte>(static_cast<std::size_t>(largest_encoded.count))});
+    workers_.push_back({.room = Room(room_bytes(settings, largest)),
+                        .encoded = MappedBytes(static_cast<std::size_t>(largest_encoded.count))});
 }
 
 void PipelineMemory::claim(BatchQueue& queue) {

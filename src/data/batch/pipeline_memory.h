@@ -30,7 +30,7 @@ class PipelineMemory {
   };
   struct Worker {
     Room room;
-    std::vector<std::byte> encoded;
+    MappedBytes encoded;
   };
 
   std::vector<Slot>& slots() { return slots_; }

@@ -69,7 +69,7 @@ class Scanner {
   Bytes room_taken_{0};  // from the allowance, for
   Room room_;
   Decoder decoder_;
-  std::vector<std::byte> buffer_;
+  MappedBytes buffer_;
   ScanReport report_;
   std::int64_t seen_ = 0;
   std::int64_t total_height_ = 0;

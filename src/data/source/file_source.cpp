@@ -72,7 +72,7 @@ std::string FileSource::path(std::int64_t i) const {
   return root_ + (root_.ends_with('/') ? "" : "/") + std::string(name);
 }
 
-Encoded FileSource::read(std::int64_t i, std::vector<std::byte>& buffer) const {
+Encoded FileSource::read(std::int64_t i, MappedBytes& buffer) const {
   const InputFile file = open_input(path(i));
   if (file.size > index_.largest_encoded)
     throw DataError({.where = file.path.string(),

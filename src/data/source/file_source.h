@@ -50,7 +50,7 @@ class FileSource final : public ListedSource {
 
   std::string where(std::int64_t i) const override { return path(i); }
   std::string path(std::int64_t i) const override;
-  Encoded read(std::int64_t i, std::vector<std::byte>& buffer) const override;
+  Encoded read(std::int64_t i, MappedBytes& buffer) const override;
 
  private:
   void add_name(std::string_view relative_path, Bytes size);

@@ -26,7 +26,7 @@ class MemorySource final : public ListedSource {
   }
   std::string path(std::int64_t) const override { return where_; }
 
-  Encoded read(std::int64_t i, std::vector<std::byte>&) const override {
+  Encoded read(std::int64_t i, MappedBytes&) const override {
     const auto size = static_cast<std::size_t>(images_.pixels_per_image());
     return {.bytes = std::as_bytes(
                 std::span(images_.pixels).subspan(static_cast<std::size_t>(i) * size, size)),

@@ -54,7 +54,7 @@ class NamedPart final : public Source {
   std::int64_t number(std::int64_t i) const override { return whole_->number(i); }
   std::string where(std::int64_t i) const override { return whole_->where(i); }
   std::string path(std::int64_t i) const override { return whole_->path(i); }
-  Encoded read(std::int64_t i, std::vector<std::byte>& buffer) const override {
+  Encoded read(std::int64_t i, MappedBytes& buffer) const override {
     return whole_->read(i, buffer);
   }
   const Index& index() const override { return index_; }

@@ -44,7 +44,7 @@ class RecordSource final : public ListedSource {
   }
   std::string path(std::int64_t i) const override { return shard_of(i).path.string(); }
 
-  Encoded read(std::int64_t i, std::vector<std::byte>& buffer) const override {
+  Encoded read(std::int64_t i, MappedBytes& buffer) const override {
     const Place& place = places_[static_cast<std::size_t>(i)];
     const Shard& shard = shard_of(i);
     try {

@@ -33,7 +33,7 @@ class Subset final : public Source {
   std::int64_t number(std::int64_t i) const override { return whole_->number(at(i)); }
   std::string where(std::int64_t i) const override { return whole_->where(at(i)); }
   std::string path(std::int64_t i) const override { return whole_->path(at(i)); }
-  Encoded read(std::int64_t i, std::vector<std::byte>& buffer) const override {
+  Encoded read(std::int64_t i, MappedBytes& buffer) const override {
     return whole_->read(at(i), buffer);
   }
   const Index& index() const override { return index_; }

@@ -13,6 +13,9 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/mapped_bytes.h"
 #include "data/picture/picture.h"
 
 namespace plimsoll {
@@ -88,7 +91,7 @@ class Source {
   // The sample's bytes; `buffer` is room to put them in, and keeps its capacity from call to call.
   // DataError, with where(i), if they can no longer be read or are more than
   // index().largest_encoded.
-  virtual Encoded read(std::int64_t i, std::vector<std::byte>& buffer) const = 0;
+  virtual Encoded read(std::int64_t i, MappedBytes& buffer) const = 0;
   virtual const Index& index() const = 0;
   // The source that this one is a part of and holds; null where it stands alone.
   virtual const Source* whole() const { return nullptr; }
