@@ -1,4 +1,5 @@
-// Front door: the kernels that ops name. Pure functions on views; none knows a graph.
+// Front door: the kernels that ops name. Pure functions on views; none knows a graph. What pictures
+// are made with (bilinear.h, levels.h, resampling.h) is not a part of a network, and is not here.
 #pragma once
 
 #include "kernels/avg_pool.h"

@@ -28,26 +28,72 @@ FencedTensor empty_form(const Spec& spec) {
   return empty(blocked(2 * spec.shape[0], spec.shape[1], spec.shape[2], spec.shape[3]));
 }
 
-TEST(Half, KeepsElevenBitsOfAChannelsLargestValueWhateverItsMagnitude) {
-  for (const float factor : {1.0F, 1e4F, 1e-4F}) {
-    const FencedTensor x = numbers(blocked(3, 19, 7, 5), factor);
-    const FencedTensor packed = empty_form(x.view().spec), back = empty(x.view().spec);
-    pack_half(x.view(), packed.view().data);
-    unpack_half(packed.view().data, back.view());
-    for (std::int64_t i = 0; i < x.view().spec.stored_elements(); ++i) {
-      const float largest = std::pow(factor, static_cast<float>(i % kLanes));
-      EXPECT_NEAR(back.view().as<float>()[i], x.view().as<float>()[i], largest / 2048);
+// `x` packed and unpacked.
+FencedTensor there_and_back(const FencedTensor& x) {
+  const FencedTensor packed = empty_form(x.view().spec);
+  FencedTensor back = empty(x.view().spec);
+  pack_half(x.view(), packed.view().data);
+  unpack_half(packed.view().data, back.view());
+  return back;
+}
+
+// One value of each channel is `largest`, times 1, 2, ... 8; the others go down to 2^-40 of it,
+// every magnitude with mantissas of its own and some that lie halfway between two halves.
+FencedTensor falling_numbers(float largest) {
+  constexpr std::int64_t kMagnitudes = 41, kEach = 16;
+  FencedTensor made(blocked(1, kLanes, kMagnitudes, kEach), 0, false);
+  for (std::int64_t i = 0; i < kMagnitudes * kEach; ++i)
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+      const auto draw =
+          static_cast<float>(signed_unit(7, static_cast<std::uint64_t>(i * 8 + lane)));
+      const auto halfway = static_cast<float>(1 + 2 * (i % 1024)) / 4096;
+      const float fraction = i % 3 == 0 ? halfway : draw;
+      const float top = largest * static_cast<float>(lane + 1);
+      made.view().as<float>()[i * kLanes + lane] =
+          i == 0 ? top : std::ldexp(top * fraction, -static_cast<int>(i / kEach));
     }
+  return made;
+}
+
+// The bound of kernels/half.h, at every distance from the largest and for largest values of odd
+// magnitudes, from the smallest to the largest that are scaled.
+TEST(Half, LosesWhatItsHeaderSaysAtMost) {
+  for (const float largest : {1.0F, 0.99999994F, 3.7e-12F, 6.02e23F, 4.8e-38F, 2.6e36F, 1.0e-5F}) {
+    const FencedTensor x = falling_numbers(largest);
+    const FencedTensor back = there_and_back(x);
+    double worst = 0;
+    for (std::int64_t i = 0; i < x.view().spec.stored_elements(); ++i) {
+      int exponent = 0;
+      std::frexp(largest * static_cast<float>(i % kLanes + 1), &exponent);
+      const auto before = static_cast<double>(x.view().as<float>()[i]);
+      const auto after = static_cast<double>(back.view().as<float>()[i]);
+      const double bound =
+          std::fmax(std::ldexp(std::fabs(before), -11), std::ldexp(1, exponent - 25));
+      worst = std::fmax(worst, std::fabs(after - before) / bound);
+    }
+    EXPECT_LE(worst, 1) << largest;
+    EXPECT_GT(worst, 0.99) << largest << ": a smaller bound would do";
   }
+}
+
+TEST(Half, MakesZeroOfWhatIsFarBelowTheLargestAndNothingElse) {
+  FencedTensor x(blocked(1, kLanes, 1, 3), 0, false);
+  for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+    x.view().as<float>()[lane] = 0.75F;
+    x.view().as<float>()[kLanes + lane] = 0x1.8p-25F;
+    x.view().as<float>()[2 * kLanes + lane] = -0x1.8p-26F;
+  }
+  const FencedTensor back = there_and_back(x);
+  EXPECT_EQ(back.view().as<float>()[0], 0.75F);
+  EXPECT_EQ(back.view().as<float>()[kLanes], 0x1p-24F);
+  EXPECT_EQ(back.view().as<float>()[2 * kLanes], 0.0F);
 }
 
 TEST(Half, LeavesZeroZeroAndWhatIsNotFiniteNotFinite) {
   const FencedTensor x = numbers(blocked(1, 8, 3, 3), 0.0F);
   x.view().as<float>()[0] = INFINITY;
   x.view().as<float>()[8] = NAN;
-  const FencedTensor packed = empty_form(x.view().spec), back = empty(x.view().spec);
-  pack_half(x.view(), packed.view().data);
-  unpack_half(packed.view().data, back.view());
+  const FencedTensor back = there_and_back(x);
   EXPECT_FALSE(std::isfinite(back.view().as<float>()[0]));
   EXPECT_FALSE(std::isfinite(back.view().as<float>()[8]));
   for (std::int64_t lane = 1; lane < kLanes; ++lane)

@@ -8,6 +8,7 @@
 #include "plan/schedule.h"
 #include "step/budget.h"
 #include "tests/support/mini_networks.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/zoo_trainer.h"
 
 namespace plimsoll {
@@ -29,6 +30,7 @@ void expect_hardly_any_gaps(const Problem& problem, const Frontier& frontier) {
 
 class Planner : public testing::TestWithParam<const char*> {
  protected:
+  const TemporaryFolder cache_;  // a test that read another's frontiers would not plan
   Trainer trainer_ = make_trainer(GetParam(), 16);
   const Problem problem_ = trainer_.session().problem(0);
 };
@@ -38,7 +40,7 @@ TEST_P(Planner, ReachesEveryBudgetFromTheFloorUpAndNeverSlowerWithMore) {
   for (const Means means : {Means{}, Means{.half = true}, Means{.spill = true}}) {
     const auto plan_with = [&](std::int64_t bytes) {
       return plan_within(trainer_.session(),
-                         {.bytes = bytes, .means = means, .cache = testing::TempDir()});
+                         {.bytes = bytes, .means = means, .cache = cache_.path()});
     };
     const RunPlan floor = plan_with(1);
     EXPECT_FALSE(floor.fits);
@@ -63,7 +65,7 @@ TEST_P(Planner, ReachesEveryBudgetFromTheFloorUpAndNeverSlowerWithMore) {
 TEST_P(Planner, ReachesEveryBudgetFromTheFloorUpWithABatchInParts) {
   Trainer trainer = make_trainer(GetParam(), 11, 2);
   const auto plan_with = [&](std::int64_t bytes) {
-    return plan_within(trainer.session(), {.bytes = bytes, .cache = testing::TempDir()});
+    return plan_within(trainer.session(), {.bytes = bytes, .cache = cache_.path()});
   };
   const RunPlan floor = plan_with(1);
   for (int i = 0; i <= 24; ++i) {
@@ -78,7 +80,7 @@ TEST_P(Planner, ReachesEveryBudgetFromTheFloorUpWithABatchInParts) {
 TEST_P(Planner, FindsTheFloorAloneAsItFindsItWithTheFrontier) {
   for (const Means means : {Means{}, Means{.half = true}, Means{.spill = true}}) {
     EXPECT_EQ(find_smallest(problem_, means), find_frontier(problem_, means).points.back());
-    const BudgetRequest request{.means = means, .cache = testing::TempDir()};
+    const BudgetRequest request{.means = means, .cache = cache_.path()};
     const std::int64_t smallest = smallest_bytes(trainer_.session(), request);
     EXPECT_EQ(smallest, plan_within(trainer_.session(), request).floor_bytes);
   }

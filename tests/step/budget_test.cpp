@@ -59,18 +59,6 @@ TEST(Budget, AccumulationTrainsToTheSameBitsAndMovesTheWeights) {
   for (double loss : losses) EXPECT_TRUE(std::isfinite(loss));
 }
 
-// With statistics of the whole batch out of the way, parts sum to the whole.
-TEST(Budget, PartsOfABatchSumToItsGradient) {
-  const auto first_loss = [](std::int64_t accumulate) {
-    std::vector<double> losses;
-    const Training run{.network = "resnet20", .accumulate = accumulate, .steps = 1};
-    Trainer trainer = make_trainer(run);
-    train(run, trainer.session().problem(0).all(Fate::keep), &losses);
-    return losses[0];
-  };
-  EXPECT_NEAR(first_loss(1), first_loss(2), 0.25 * first_loss(1));
-}
-
 TEST(Budget, AStepAllocatesNothingAtTheFloor) {
   if (!allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns malloc";
   const Threads threads(2);

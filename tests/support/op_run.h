@@ -92,6 +92,8 @@ class OpRun {
 
   std::size_t outputs() const { return out_views_.size(); }
   const TensorView& out(std::size_t i) const { return out_views_[i]; }
+  std::size_t inputs() const { return in_views_.size(); }
+  const TensorView& in(std::size_t i) const { return in_views_[i]; }
   const Spec& in_spec(std::size_t i) const { return in_views_[i].spec; }
   bool has_sliced_operands() const {
     for (const Operand& operand : in_operands_)

@@ -1,9 +1,8 @@
 // The last pass over an image: bytes to the floats that the network reads.
-#include <immintrin.h>
-
 #include <array>
 
 #include "data/picture/transform.h"
+#include "kernels/levels.h"
 
 namespace plimsoll {
 namespace {
@@ -47,38 +46,12 @@ Channel channel_of(int c, int channels, const Normalisation& how) {
   return channel;
 }
 
-using Levels = std::array<float, 256>;
-
-Levels levels_of(const Channel& channel) {
-  Levels levels{};
+kernels::Levels levels_of(const Channel& channel) {
+  kernels::Levels levels{};
   for (std::size_t i = 0; i < levels.size(); ++i)
     levels[i] = (static_cast<float>(i) / channel.divisor - channel.mean) / channel.deviation *
                 channel.factor;
   return levels;
-}
-
-// Eight bytes, one every `channels`, as indices into the table of their channel.
-void convert(const std::uint8_t* in, std::int64_t pixels, int channels, const Levels& levels,
-             float* out) {
-  std::int64_t i = 0;
-  if (channels == 3) {
-    // Bytes 0, 3, ... 21 of the 24 that eight pixels take.
-    const __m128i from_low =
-        _mm_setr_epi8(0, 3, 6, 9, 12, 15, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
-    const __m128i from_high =
-        _mm_setr_epi8(-1, -1, -1, -1, -1, -1, 10, 13, -1, -1, -1, -1, -1, -1, -1, -1);
-    // The second load ends at byte 24 counted from `in`, which is the picture's end for no channel
-    // but the first: the last pixels are done one by one.
-    for (; i + 9 <= pixels; i += 8) {
-      const std::uint8_t* at = in + 3 * i;
-      const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-      const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + 8));
-      const __m128i bytes =
-          _mm_or_si128(_mm_shuffle_epi8(low, from_low), _mm_shuffle_epi8(high, from_high));
-      _mm256_storeu_ps(out + i, _mm256_i32gather_ps(levels.data(), _mm256_cvtepu8_epi32(bytes), 4));
-    }
-  }
-  for (; i < pixels; ++i) out[i] = levels[in[i * channels]];
 }
 
 }  // namespace
@@ -88,7 +61,7 @@ void normalise(const std::uint8_t* hwc, Size size, int channels, const Normalisa
   const std::int64_t plane = size.width * size.height;
   for (int c = 0; c < channels; ++c) {
     const Channel channel = channel_of(c, channels, how);
-    convert(hwc + channel.source, plane, channels, levels_of(channel), chw + c * plane);
+    kernels::look_up(hwc + channel.source, plane, channels, levels_of(channel), chw + c * plane);
   }
 }
 

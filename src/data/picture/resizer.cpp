@@ -63,7 +63,7 @@ void Resizer::begin(const StoredPart& part, Room& room) {
   left_ = least;
   for (std::int32_t& first : pixel_taps_.first) first -= least;
   used_bytes_ = (right - left_) * request_.channels;
-  takes(line_, used_bytes_ + pixel_taps_.count * request_.channels + kLineSlack);
+  takes(line_, used_bytes_ + pixel_taps_.count * request_.channels + kernels::kLineSlack);
   takes(sources_, line_taps_.count);
 }
 
@@ -80,9 +80,9 @@ void Resizer::feed(std::int64_t y, const std::uint8_t* row) noexcept {
     if (comes_backwards_ ? line > last() : line < first()) return;  // nobody asks for it
     const std::int64_t column = line % line_taps_.count;
     const bool backwards = turn_.mirror_y;
-    blend_along(row + (backwards ? (pixels_.limit - 1) * request_.channels : 0), backwards ? -1 : 1,
-                pixels_.limit, pixel_taps_, request_.channels,
-                columns_.data() + column * request_.out.height * request_.channels);
+    kernels::blend_along(row + (backwards ? (pixels_.limit - 1) * request_.channels : 0),
+                         backwards ? -1 : 1, pixels_.limit, pixel_taps_.table(), request_.channels,
+                         columns_.data() + column * request_.out.height * request_.channels);
   }
   for (;;) {
     const bool is_done = next_ < 0 || next_ >= line_taps_.out;
@@ -108,8 +108,8 @@ void Resizer::emit(std::int64_t i) noexcept {
       sources_[static_cast<std::size_t>(t)] =
           held_rows_[static_cast<std::size_t>(slot(std::min(first + t, lines_.limit - 1)))] +
           left_ * channels;
-    blend_rows(sources_, line_taps_.weights_of(i), used_bytes_, line_.data());
-    blend_columns(line_.data(), pixel_taps_, channels, request_.hwc + at * row);
+    kernels::blend_rows(sources_, line_taps_.weights_of(i), used_bytes_, line_.data());
+    kernels::blend_columns(line_.data(), pixel_taps_.table(), channels, request_.hwc + at * row);
     return;
   }
   const std::int64_t at = request_.mirror_x ? request_.out.width - 1 - i : i;
@@ -118,9 +118,10 @@ void Resizer::emit(std::int64_t i) noexcept {
         columns_.data() +
         std::min(first + t, lines_.limit - 1) % line_taps_.count * request_.out.height * channels;
   const bool flips = request_.mirror_y;
-  blend_across(column_sources_, line_taps_.weights_of(i), request_.out.height, channels,
-               request_.hwc + at * channels + (flips ? (request_.out.height - 1) * row : 0),
-               flips ? -row : row);
+  kernels::blend_across(
+      column_sources_, line_taps_.weights_of(i), request_.out.height, channels,
+      request_.hwc + at * channels + (flips ? (request_.out.height - 1) * row : 0),
+      flips ? -row : row);
 }
 
 void Resizer::emit_nearest(std::int64_t i, const std::uint8_t* row) noexcept {
@@ -150,7 +151,7 @@ Bytes Resizer::bytes(Size out, int channels, Interpolation how, Size largest) {
   const std::int64_t upright_rows =
       Room::rounded(taps(largest.height, out.height) * row) +
       Room::rounded((largest.width + Taps::most(largest.width, out.width, how) + 2) * channels * 2 +
-                    kLineSlack * 2);
+                    kernels::kLineSlack * 2);
   const std::int64_t transposed =
       Room::rounded(row) +
       Room::rounded((Taps::most(largest.width, out.width, how) + 2) * out.height * channels * 2);

@@ -1,17 +1,16 @@
 #include "data/picture/warp.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numbers>
+
+#include "kernels/bilinear.h"
 
 namespace plimsoll {
 namespace {
 
-// Bits of a weight between two neighbours.
-constexpr int kBits = 11;
+using kernels::Line;
+using kernels::Run;
 
 struct Matrix {
   double a = 1, b = 0, c = 0, d = 1;  // rows (a b), (c d), acting on (x, y)
@@ -73,57 +72,9 @@ void put_any(const std::uint8_t* from, Size size, int channels, double x, double
   }
 }
 
-// A pixel between four others. Eight bytes can be read at `at` and at `at + stride`.
-inline void put_inside_3(const std::uint8_t* at, std::int64_t stride, int share_x, int share_y,
-                         std::uint8_t* out) {
-  // Left and right neighbour beside each other, as 16-bit numbers.
-  const __m128i order = _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, 0, -1, 3, -1);
-  const __m128i columns = _mm_set1_epi32(share_x << 16 | ((1 << kBits) - share_x));
-  const __m128i rows = _mm_set1_epi32(share_y << 16 | ((1 << kBits) - share_y));
-  constexpr int kDropped = 5;  // so that a level of 255 fits into 16 bits
-  constexpr int kShift = 2 * kBits - kDropped;
-  const auto line = [&](const std::uint8_t* row) {
-    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(row));
-    const __m128i sum = _mm_madd_epi16(_mm_shuffle_epi8(bytes, order), columns);
-    const __m128i half = _mm_set1_epi32(1 << (kDropped - 1));
-    return _mm_srai_epi32(_mm_add_epi32(sum, half), kDropped);
-  };
-  const __m128i top = line(at);
-  const __m128i low = line(at + stride);
-  const __m128i both = _mm_or_si128(top, _mm_slli_epi32(low, 16));
-  __m128i sum = _mm_add_epi32(_mm_madd_epi16(both, rows), _mm_set1_epi32(1 << (kShift - 1)));
-  sum = _mm_srai_epi32(sum, kShift);
-  sum = _mm_packs_epi32(sum, sum);
-  const int pixel = _mm_cvtsi128_si32(_mm_packus_epi16(sum, sum));
-  std::memcpy(out, &pixel, 3);
-}
-
-inline void put_inside_1(const std::uint8_t* at, std::int64_t stride, int share_x, int share_y,
-                         std::uint8_t* out) {
-  constexpr int kOne = 1 << kBits;
-  const int top = at[0] * (kOne - share_x) + at[1] * share_x;
-  const int low = at[stride] * (kOne - share_x) + at[stride + 1] * share_x;
-  *out = static_cast<std::uint8_t>(
-      (top * (kOne - share_y) + low * share_y + (1 << (2 * kBits - 1))) >> (2 * kBits));
-}
-
-// Where the pixels of one output row come from.
-struct Line {
-  double x0, y0, dx, dy;
-
-  double x(std::int64_t i) const { return dx * static_cast<double>(i) + x0; }
-  double y(std::int64_t i) const { return dy * static_cast<double>(i) + y0; }
-};
-
-// Pixels [begin, end) of a row.
-struct Run {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
-
 // The pixels that lie between four others. They are one run: the map takes lines to lines.
 Run run_inside(const Line& line, Size size, int channels) {
-  constexpr double kHalf = 0.5 / (1 << kBits);  // what rounding to kBits may add
+  constexpr double kHalf = 0.5 / (1 << kernels::kShareBits);  // what rounding may add
   // Two pixels of three channels are read as eight bytes: not at the very end of the picture.
   const double last_x = static_cast<double>(size.width - (channels == 1 ? 1 : 2)) - kHalf;
   const double last_y = static_cast<double>(size.height - 1) - kHalf;
@@ -136,23 +87,6 @@ Run run_inside(const Line& line, Size size, int channels) {
   while (run.begin < run.end && !is_inside(run.begin)) ++run.begin;
   while (run.end > run.begin && !is_inside(run.end - 1)) --run.end;
   return run;
-}
-
-template <int channels>
-void put_run(const std::uint8_t* from, Size size, const Line& line, const Run& run,
-             std::uint8_t* out) {
-  constexpr int kOne = 1 << kBits;
-  const std::int64_t stride = size.width * channels;
-  for (std::int64_t i = run.begin; i < run.end; ++i) {
-    // Rounded before the whole and the rest are told apart.
-    const auto x = static_cast<int>(std::lrint(line.x(i) * kOne));
-    const auto y = static_cast<int>(std::lrint(line.y(i) * kOne));
-    const std::uint8_t* at = from + (y >> kBits) * stride + (x >> kBits) * channels;
-    if constexpr (channels == 1)
-      put_inside_1(at, stride, x & (kOne - 1), y & (kOne - 1), out + i);
-    else
-      put_inside_3(at, stride, x & (kOne - 1), y & (kOne - 1), out + 3 * i);
-  }
 }
 
 }  // namespace
@@ -204,10 +138,7 @@ void warp(const std::uint8_t* from, Size size, int channels, const Affine& map, 
         put_any(from, size, channels, line.x(i), line.y(i), fill, cval, out + i * channels);
     };
     put_outside(0, inside.begin);
-    if (channels == 1)
-      put_run<1>(from, size, line, inside, out);
-    else
-      put_run<3>(from, size, line, inside, out);
+    kernels::blend_four(from, size.width * channels, channels, line, inside, out);
     put_outside(inside.end, size.width);
   }
 }

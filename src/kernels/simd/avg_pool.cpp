@@ -11,43 +11,41 @@ Window pool_window(const Attrs& attrs, const Shape& x, const Shape& y) {
   return read_window(attrs, x, y, kernel[0], kernel[1]);
 }
 
-__m256 share_of(const Range& rows, const Range& columns) {
-  return _mm256_set1_ps(
-      1.0f / static_cast<float>((rows.last - rows.first) * (columns.last - columns.first)));
+Vec8 share_of(const Range& rows, const Range& columns) {
+  return splat8(1.0f /
+                static_cast<float>((rows.last - rows.first) * (columns.last - columns.first)));
 }
 
 // A row of windows that lie wholly between the left and right margins: all cells get the same
 // share.
 struct SharedRow {
   const float* dy;
-  __m256 share;
+  Vec8 share;
 
-  __m256 operator()(std::int64_t ow, std::int64_t) const {
-    return _mm256_mul_ps(load_cell(dy, ow), share);
-  }
+  Vec8 operator()(std::int64_t ow, std::int64_t) const { return mul8(load_cell(dy, ow), share); }
 };
 
 // One stretch of 3x3 windows. By value: see gather_cells.
 template <class Size>
 void pool_stretch(const float* x, float* y, Stretch s) {
-  const __m256 share = _mm256_set1_ps(1.0f / static_cast<float>(Size::rows * Size::columns));
+  const Vec8 share = splat8(1.0f / static_cast<float>(Size::rows * Size::columns));
   const float* corner = x + s.input * kLanes;
   for (std::int64_t i = 0; i < s.count; ++i, corner += s.next_window * kLanes) {
-    __m256 sum[Size::tile];
-    for (auto& one : sum) one = _mm256_setzero_ps();
+    Vec8 sum[Size::tile];
+    for (auto& one : sum) one = zero8();
 #pragma GCC unroll 8
     for (int r = 0; r < Size::rows + Size::tile - 1; ++r) {
-      __m256 row = _mm256_setzero_ps();
+      Vec8 row = zero8();
 #pragma GCC unroll 8
       for (int c = 0; c < Size::columns; ++c)
-        row = _mm256_add_ps(row, load_cell(corner, r * s.next_row + c));
+        row = add8(row, load_cell(corner, r * s.next_row + c));
 #pragma GCC unroll 8
       for (int t = 0; t < Size::tile; ++t)
-        if (t <= r && r < t + Size::rows) sum[t] = _mm256_add_ps(sum[t], row);
+        if (t <= r && r < t + Size::rows) sum[t] = add8(sum[t], row);
     }
 #pragma GCC unroll 8
     for (int t = 0; t < Size::tile; ++t)
-      store_cell(y, s.output + t * s.next_output_row + i, _mm256_mul_ps(sum[t], share));
+      store_cell(y, s.output + t * s.next_output_row + i, mul8(sum[t], share));
   }
 }
 
@@ -56,11 +54,11 @@ void pool_any(const Window& window, const float* x, float* y) {
   for (std::int64_t oh = 0; oh < h.out; ++oh)
     for (std::int64_t ow = 0; ow < w.out; ++ow) {
       const Range rows = h.taps(oh), columns = w.taps(ow);
-      __m256 sum = _mm256_setzero_ps();
+      Vec8 sum = zero8();
       for (std::int64_t kh = rows.first; kh < rows.last; ++kh)
         for (std::int64_t kw = columns.first; kw < columns.last; ++kw)
-          sum = _mm256_add_ps(sum, load_cell(x, h.at(oh, kh) * w.in + w.at(ow, kw)));
-      store_cell(y, oh * w.out + ow, _mm256_mul_ps(sum, share_of(rows, columns)));
+          sum = add8(sum, load_cell(x, h.at(oh, kh) * w.in + w.at(ow, kw)));
+      store_cell(y, oh * w.out + ow, mul8(sum, share_of(rows, columns)));
     }
 }
 
@@ -92,11 +90,10 @@ class GradJob final : public Job {
       for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
         const float* from = plane<float>(dy, n, block);
         const auto row = [=](std::int64_t oh, std::int64_t) {
-          return SharedRow{from + oh * wide * kLanes, _mm256_set1_ps(row_share[oh] * whole)};
+          return SharedRow{from + oh * wide * kLanes, splat8(row_share[oh] * whole)};
         };
         const auto edge = [=](std::int64_t oh, std::int64_t ow, std::int64_t, std::int64_t) {
-          return _mm256_mul_ps(load_cell(from, oh * wide + ow),
-                               _mm256_set1_ps(row_share[oh] * column_share[ow]));
+          return mul8(load_cell(from, oh * wide + ow), splat8(row_share[oh] * column_share[ow]));
         };
         gather_plane(window_, window_.w.inner(), plane<float>(dx, n, block), row, edge);
       }

@@ -13,9 +13,8 @@ namespace {
 // All bits set where the clamp passes gradient, judged by the value before it (or after: the same).
 template <Clamp clamp>
 Vec8 passes(Vec8 v) {
-  Vec8 mask = _mm256_cmp_ps(v, zero8(), _CMP_GT_OQ);
-  if constexpr (clamp == Clamp::relu6)
-    mask = _mm256_and_ps(mask, _mm256_cmp_ps(v, splat8(6.0F), _CMP_LT_OQ));
+  Vec8 mask = greater8(v, zero8());
+  if constexpr (clamp == Clamp::relu6) mask = and8(mask, less8(v, splat8(6.0F)));
   return mask;
 }
 
@@ -45,24 +44,23 @@ void bn_stats(const Attrs&, const Args& args) noexcept {
         std::int64_t i = begin;
         for (; i + 2 <= end; i += 2) {
           const Vec8 first = load8(p + i * kLanes), second = load8(p + (i + 1) * kLanes);
-          if constexpr (packs)
-            largest = _mm256_max_ps(largest, _mm256_max_ps(magnitude8(first), magnitude8(second)));
-          const Vec8 a = _mm256_sub_ps(first, pivot);
-          const Vec8 b = _mm256_sub_ps(second, pivot);
-          s0 = _mm256_add_ps(s0, a);
-          s1 = _mm256_add_ps(s1, b);
+          if constexpr (packs) largest = max8(largest, max8(magnitude8(first), magnitude8(second)));
+          const Vec8 a = sub8(first, pivot);
+          const Vec8 b = sub8(second, pivot);
+          s0 = add8(s0, a);
+          s1 = add8(s1, b);
           q0 = fma8(a, a, q0);
           q1 = fma8(b, b, q1);
         }
         if (i < end) {
           const Vec8 last = load8(p + i * kLanes);
-          if constexpr (packs) largest = _mm256_max_ps(largest, magnitude8(last));
-          const Vec8 a = _mm256_sub_ps(last, pivot);
-          s0 = _mm256_add_ps(s0, a);
+          if constexpr (packs) largest = max8(largest, magnitude8(last));
+          const Vec8 a = sub8(last, pivot);
+          s0 = add8(s0, a);
           q0 = fma8(a, a, q0);
         }
-        sum.add(_mm256_add_ps(s0, s1));
-        squares.add(_mm256_add_ps(q0, q1));
+        sum.add(add8(s0, s1));
+        squares.add(add8(q0, q1));
       }
       if constexpr (packs)
         pack_plane(p, pixels, largest,
@@ -101,9 +99,8 @@ void bn_apply(const Attrs& attrs, const Args& args) noexcept {
           if (residual != nullptr) {
             const float* extra = plane<float>(*residual, n, cb);
             for (std::int64_t i = 0; i < pixels * kLanes; i += kLanes)
-              put8<streamed>(to + i,
-                             clamped<clamp>(_mm256_add_ps(fma8(load8(from + i), c.scale, c.shift),
-                                                          load8(extra + i))));
+              put8<streamed>(to + i, clamped<clamp>(add8(fma8(load8(from + i), c.scale, c.shift),
+                                                         load8(extra + i))));
           } else {
             for (std::int64_t i = 0; i < pixels * kLanes; i += kLanes)
               put8<streamed>(to + i, clamped<clamp>(fma8(load8(from + i), c.scale, c.shift)));
@@ -131,10 +128,10 @@ template <Clamp clamp, std::size_t terms, bool from_z>
 Vec8 arriving(const float* const* dz, const float* y, const float* z, std::int64_t i,
               const BnChannels& c) {
   Vec8 g = load8(dz[0] + i);
-  for (std::size_t t = 1; t < terms; ++t) g = _mm256_add_ps(g, load8(dz[t] + i));
+  for (std::size_t t = 1; t < terms; ++t) g = add8(g, load8(dz[t] + i));
   if constexpr (clamp != Clamp::none) {
     const Vec8 judged = from_z ? load8(z + i) : fma8(load8(y + i), c.scale, c.shift);
-    g = _mm256_and_ps(g, passes<clamp>(judged));
+    g = and8(g, passes<clamp>(judged));
   }
   return g;
 }
@@ -157,8 +154,8 @@ void grad_block(const GradPlanes& planes, const BnChannels& c, std::int64_t cb, 
       Vec8 s = zero8(), p = zero8();
       for (std::int64_t i = begin; i < end; i += kLanes) {
         const Vec8 g = arriving<clamp, terms, from_z>(dz, y, z, i, c);
-        s = _mm256_add_ps(s, g);
-        p = fma8(g, _mm256_sub_ps(load8(y + i), c.mean), p);
+        s = add8(s, g);
+        p = fma8(g, sub8(load8(y + i), c.mean), p);
       }
       sum.add(s);
       product.add(p);
@@ -187,10 +184,10 @@ void grad_block(const GradPlanes& planes, const BnChannels& c, std::int64_t cb, 
     float* dr = planes.dresidual ? plane<float>(*planes.dresidual, n, cb) : nullptr;
     for (std::int64_t i = 0; i < floats; i += kLanes) {
       const Vec8 g = arriving<clamp, terms, from_z>(dz, y, z, i, c);
-      const Vec8 centred = _mm256_sub_ps(load8(y + i), c.mean);
-      const Vec8 rest = _mm256_fnmadd_ps(centred, k, _mm256_sub_ps(g, b));
+      const Vec8 centred = sub8(load8(y + i), c.mean);
+      const Vec8 rest = fnma8(centred, k, sub8(g, b));
       if (dr != nullptr) put8<streamed>(dr + i, g);
-      put8<streamed>(dy + i, _mm256_mul_ps(rest, c.scale));
+      put8<streamed>(dy + i, mul8(rest, c.scale));
     }
   }
 }

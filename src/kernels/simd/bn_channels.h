@@ -15,8 +15,8 @@ inline Clamp clamp_of(const Attrs& attrs) {
 
 template <Clamp clamp>
 Vec8 clamped(Vec8 v) {
-  if constexpr (clamp != Clamp::none) v = _mm256_max_ps(v, zero8());
-  if constexpr (clamp == Clamp::relu6) v = _mm256_min_ps(v, splat8(6.0F));
+  if constexpr (clamp != Clamp::none) v = max8(v, zero8());
+  if constexpr (clamp == Clamp::relu6) v = min8(v, splat8(6.0F));
   return v;
 }
 
@@ -49,11 +49,11 @@ struct BnParameters {
     const Vec8 inside = lane_mask8(lanes);
     BnChannels c{};
     c.mean = load_part8(mean + at, lanes);
-    const Vec8 sum = _mm256_add_ps(load_part8(variance + at, lanes), splat8(epsilon));
-    c.inverse = _mm256_and_ps(inside, _mm256_div_ps(splat8(1.0F), _mm256_sqrt_ps(sum)));
-    c.scale = gamma ? _mm256_mul_ps(load_part8(gamma + at, lanes), c.inverse) : c.inverse;
+    const Vec8 sum = add8(load_part8(variance + at, lanes), splat8(epsilon));
+    c.inverse = and8(inside, div8(splat8(1.0F), sqrt8(sum)));
+    c.scale = gamma ? mul8(load_part8(gamma + at, lanes), c.inverse) : c.inverse;
     const Vec8 start = beta ? load_part8(beta + at, lanes) : zero8();
-    c.shift = _mm256_fnmadd_ps(c.mean, c.scale, start);
+    c.shift = fnma8(c.mean, c.scale, start);
     return c;
   }
 };

@@ -12,7 +12,7 @@ void sum_images(const TensorView& x, float* sums) {
     PlaneSum sum;
     for (std::int64_t n = 0; n < shape[0]; ++n)
       sum.add_plane(plane<float>(x, n, block), shape[2] * shape[3]);
-    _mm256_maskstore_ps(sums + block * kLanes, channel_lanes(shape[1], block), sum.scaled(1));
+    store_part8(sums + block * kLanes, sum.scaled(1), shape[1] - block * kLanes);
   }
 }
 
@@ -20,11 +20,11 @@ void sum_rows(const TensorView& x, float* sums) {
   const Shape& shape = x.spec.shape;
 #pragma omp parallel for
   for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
-    const __m256i lanes = channel_lanes(shape[1], block);
+    const std::int64_t lanes = shape[1] - block * kLanes;
     PlaneSum sum;
     for (std::int64_t n = 0; n < shape[0]; ++n)
-      sum.add(_mm256_maskload_ps(x.image<float>(n) + block * kLanes, lanes));
-    _mm256_maskstore_ps(sums + block * kLanes, lanes, sum.scaled(1));
+      sum.add(load_part8(x.image<float>(n) + block * kLanes, lanes));
+    store_part8(sums + block * kLanes, sum.scaled(1), lanes);
   }
 }
 

@@ -20,10 +20,10 @@ void slide_any(const Window& window, const float* x, std::int64_t oh, Read read,
   const Range rows = h.taps(oh);
   for (std::int64_t ow = 0; ow < w.out; ++ow) {
     const Range columns = w.taps(ow);
-    __m256 sum = _mm256_setzero_ps();
+    Vec8 sum = zero8();
     for (std::int64_t kh = rows.first; kh < rows.last; ++kh)
       for (std::int64_t kw = columns.first; kw < columns.last; ++kw)
-        sum = _mm256_fmadd_ps(read(x, h.at(oh, kh) * w.in + w.at(ow, kw)), tap(kh, kw), sum);
+        sum = fma8(read(x, h.at(oh, kh) * w.in + w.at(ow, kw)), tap(kh, kw), sum);
     put(oh * w.out + ow, sum);
   }
 }
@@ -54,7 +54,7 @@ void forward_planes(const Window& window, const TensorView& x, const TensorView&
             [weights, columns = window.w.kernel](std::int64_t kh, std::int64_t kw) {
               return load_cell(weights, kh * columns + kw);
             },
-            [to](std::int64_t cell, __m256 sum) { put8<streamed>(to + cell * kLanes, sum); });
+            [to](std::int64_t cell, Vec8 sum) { put8<streamed>(to + cell * kLanes, sum); });
       });
 }
 
@@ -79,13 +79,13 @@ void gather_any(const Window& window, const float* dy, Tap tap, Put put) {
   };
   for (std::int64_t ih = 0; ih < h.in; ++ih)
     for (std::int64_t iw = 0; iw < w.in; ++iw) {
-      __m256 sum = _mm256_setzero_ps();
+      Vec8 sum = zero8();
       for (std::int64_t kh = 0; kh < h.kernel; ++kh) {
         const std::int64_t oh = window_at(h, ih, kh);
         if (oh < 0) continue;
         for (std::int64_t kw = 0; kw < w.kernel; ++kw) {
           const std::int64_t ow = window_at(w, iw, kw);
-          if (ow >= 0) sum = _mm256_fmadd_ps(load_cell(dy, oh * w.out + ow), tap(kh, kw), sum);
+          if (ow >= 0) sum = fma8(load_cell(dy, oh * w.out + ow), tap(kh, kw), sum);
         }
       }
       put(ih * w.in + iw, sum);
@@ -97,15 +97,15 @@ struct WeightedRow {
   const float* dy;
   const float* weights;
 
-  __m256 operator()(std::int64_t ow, std::int64_t kw) const {
-    return _mm256_mul_ps(load_cell(dy, ow), load_cell(weights, kw));
+  Vec8 operator()(std::int64_t ow, std::int64_t kw) const {
+    return mul8(load_cell(dy, ow), load_cell(weights, kw));
   }
 };
 
 void mask_plane(const float* x, float* dx, std::int64_t cells) {
   for (std::int64_t i = 0; i < cells; ++i) {
-    const __m256 positive = _mm256_cmp_ps(load_cell(x, i), _mm256_setzero_ps(), _CMP_GT_OQ);
-    store_cell(dx, i, _mm256_and_ps(load_cell(dx, i), positive));
+    const Vec8 positive = greater8(load_cell(x, i), zero8());
+    store_cell(dx, i, and8(load_cell(dx, i), positive));
   }
 }
 
@@ -116,7 +116,7 @@ void grad_input_plane(const Window& window, const float* dy, const float* weight
   const auto tap = [weights, columns = w.kernel](std::int64_t kh, std::int64_t kw) {
     return load_cell(weights, kh * columns + kw);
   };
-  const auto put = [dx](std::int64_t cell, __m256 sum) { store_cell(dx, cell, sum); };
+  const auto put = [dx](std::int64_t cell, Vec8 sum) { store_cell(dx, cell, sum); };
   if (h.stride == 1 && w.stride == 1) {
     const auto turned = [weights, last = h.kernel * w.kernel - 1, columns = w.kernel](
                             std::int64_t kh, std::int64_t kw) {
@@ -126,9 +126,9 @@ void grad_input_plane(const Window& window, const float* dy, const float* weight
     if (x == nullptr)
       slide_plane(back, dy, AsStored{}, turned, put);
     else
-      slide_plane(back, dy, AsStored{}, turned, [dx, x](std::int64_t cell, __m256 sum) {
-        const __m256 positive = _mm256_cmp_ps(load_cell(x, cell), _mm256_setzero_ps(), _CMP_GT_OQ);
-        store_cell(dx, cell, _mm256_and_ps(sum, positive));
+      slide_plane(back, dy, AsStored{}, turned, [dx, x](std::int64_t cell, Vec8 sum) {
+        const Vec8 positive = greater8(load_cell(x, cell), zero8());
+        store_cell(dx, cell, and8(sum, positive));
       });
     return;
   }
@@ -151,19 +151,19 @@ std::int64_t rows_in_a_run(const Slide& w) { return 3 + 192 / w.out / 3 * 3; }
 
 // One tap over the rows [first, last) of a plane.
 template <class Read>
-__m256 tap_over_rows(const Window& window, const float* x, const float* dy, Read read,
-                     std::int64_t kh, std::int64_t kw, Range rows) {
+Vec8 tap_over_rows(const Window& window, const float* x, const float* dy, Read read,
+                   std::int64_t kh, std::int64_t kw, Range rows) {
   const Slide &h = window.h, &w = window.w;
   const Range columns = w.outputs(kw);
-  __m256 sum[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+  Vec8 sum[2] = {zero8(), zero8()};
   for (std::int64_t oh = rows.first; oh < rows.last; ++oh) {
     if (!h.has(h.at(oh, kh))) continue;
     const float* from = x + h.at(oh, kh) * w.in * kLanes;
     const float* grad = dy + oh * w.out * kLanes;
     for (std::int64_t ow = columns.first; ow < columns.last; ++ow)
-      sum[ow % 2] = _mm256_fmadd_ps(read(from, w.at(ow, kw)), load_cell(grad, ow), sum[ow % 2]);
+      sum[ow % 2] = fma8(read(from, w.at(ow, kw)), load_cell(grad, ow), sum[ow % 2]);
   }
-  return _mm256_add_ps(sum[0], sum[1]);
+  return add8(sum[0], sum[1]);
 }
 
 template <class Read>
@@ -193,7 +193,7 @@ void grad_kernel_three(const Window& window, const TensorView& x, const TensorVi
     const float* from = plane<float>(x, n, block);
     const float* grad = plane<float>(dy, n, block);
     for (std::int64_t start = 0; start < h.out; start += run) {
-      __m256 sum[9] = {};
+      Vec8 sum[9] = {};
       for_each_stretch(window, {start, std::min(start + run, h.out)},
                        [&]<class Size>(Size, const Stretch& stretch) {
                          add_stretch<Size>(from, grad, stretch, read, sum);

@@ -9,19 +9,19 @@ namespace plimsoll::kernels {
 
 // How cells of the input are read; for one block of channels.
 struct AsStored {
-  __m256 operator()(const float* x, std::int64_t cell) const { return load_cell(x, cell); }
+  Vec8 operator()(const float* x, std::int64_t cell) const { return load_cell(x, cell); }
 };
 
 struct Rectified {
-  __m256 operator()(const float* x, std::int64_t cell) const {
-    return _mm256_max_ps(load_cell(x, cell), _mm256_setzero_ps());
+  Vec8 operator()(const float* x, std::int64_t cell) const {
+    return max8(load_cell(x, cell), zero8());
   }
 };
 
 template <Clamp clamp>
 struct Normalised {
-  __m256 scale, shift;
-  __m256 operator()(const float* x, std::int64_t cell) const {
+  Vec8 scale, shift;
+  Vec8 operator()(const float* x, std::int64_t cell) const {
     return clamped<clamp>(fma8(load_cell(x, cell), scale, shift));
   }
 };
@@ -32,24 +32,24 @@ struct Normalised {
 template <class Size, class Read, class Tap, class Put>
 void slide_stretch(const float* x, Stretch s, Read read, Tap tap, Put put) {
   constexpr int kTile = Size::tile, kRows = Size::rows, kColumns = Size::columns;
-  __m256 weight[kRows + 1][kColumns + 1];
+  Vec8 weight[kRows + 1][kColumns + 1];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) weight[r][c] = tap(s.first_row + r, s.first_column + c);
   const float* corner = x + s.input * kLanes;
   for (std::int64_t i = 0; i < s.count; ++i, corner += s.next_window * kLanes) {
-    __m256 sum[kTile];
+    Vec8 sum[kTile];
 #pragma GCC unroll 8
-    for (int t = 0; t < kTile; ++t) sum[t] = _mm256_setzero_ps();
+    for (int t = 0; t < kTile; ++t) sum[t] = zero8();
 #pragma GCC unroll 8
     for (int r = 0; r < kRows + kTile - 1; ++r)
 #pragma GCC unroll 8
       for (int c = 0; c < kColumns; ++c) {
-        const __m256 value = read(corner, r * s.next_row + c * s.next_column);
+        const Vec8 value = read(corner, r * s.next_row + c * s.next_column);
 #pragma GCC unroll 8
         for (int t = 0; t < kTile; ++t)
-          if (t <= r && r < t + kRows) sum[t] = _mm256_fmadd_ps(value, weight[r - t][c], sum[t]);
+          if (t <= r && r < t + kRows) sum[t] = fma8(value, weight[r - t][c], sum[t]);
       }
 #pragma GCC unroll 8
     for (int t = 0; t < kTile; ++t) put(s.output + t * s.next_output_row + i, sum[t]);
@@ -58,28 +58,27 @@ void slide_stretch(const float* x, Stretch s, Read read, Tap tap, Put put) {
 
 // Adds the products of one stretch to the nine taps' sums.
 template <class Size, class Read>
-void add_stretch(const float* x, const float* dy, Stretch s, Read read, __m256* sum) {
+void add_stretch(const float* x, const float* dy, Stretch s, Read read, Vec8* sum) {
   constexpr int kTile = Size::tile, kRows = Size::rows, kColumns = Size::columns;
-  __m256 local[kRows + 1][kColumns + 1];
-  __m256* first = sum + s.first_row * 3 + s.first_column;
+  Vec8 local[kRows + 1][kColumns + 1];
+  Vec8* first = sum + s.first_row * 3 + s.first_column;
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) local[r][c] = first[r * 3 + c];
   const float* corner = x + s.input * kLanes;
   for (std::int64_t i = 0; i < s.count; ++i, corner += s.next_window * kLanes) {
-    __m256 grad[kTile];
+    Vec8 grad[kTile];
 #pragma GCC unroll 8
     for (int t = 0; t < kTile; ++t) grad[t] = load_cell(dy, s.output + t * s.next_output_row + i);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows + kTile - 1; ++r)
 #pragma GCC unroll 8
       for (int c = 0; c < kColumns; ++c) {
-        const __m256 value = read(corner, r * s.next_row + c * s.next_column);
+        const Vec8 value = read(corner, r * s.next_row + c * s.next_column);
 #pragma GCC unroll 8
         for (int t = 0; t < kTile; ++t)
-          if (t <= r && r < t + kRows)
-            local[r - t][c] = _mm256_fmadd_ps(value, grad[t], local[r - t][c]);
+          if (t <= r && r < t + kRows) local[r - t][c] = fma8(value, grad[t], local[r - t][c]);
       }
   }
 #pragma GCC unroll 8

@@ -65,10 +65,10 @@ class ForwardJob final : public Job {
     const float* weights = args.in[1].as<float>();
     const Range rows = h.taps(oh), columns = w.taps(ow);
     const std::int64_t step = w.stride * l_.cell_step;
-    const __m256 bias = s_.bias == 0 ? _mm256_setzero_ps()
-                                     : _mm256_maskload_ps(args.in[2].as<float>() + out * kLanes,
-                                                          channel_lanes(s_.bias, out));
-    __m256 sum[kCells];
+    const Vec8 bias =
+        s_.bias == 0 ? zero8()
+                     : load_part8(args.in[2].as<float>() + out * kLanes, s_.bias - out * kLanes);
+    Vec8 sum[kCells];
     for (auto& cell : sum) cell = bias;
     for (std::int64_t in = 0; in < l_.in_blocks; ++in)
       for (std::int64_t kh = rows.first; kh < rows.last; ++kh)
@@ -77,10 +77,9 @@ class ForwardJob final : public Job {
               x + in * l_.block_step + (h.at(oh, kh) * w.in + w.at(ow, kw)) * l_.cell_step;
           const float* tap = weights + tap_weights(s_, l_, out, in, kh, kw);
           for (std::int64_t c = 0; c < l_.lanes; ++c) {
-            const __m256 weight = load_cell(tap, c);
+            const Vec8 weight = load_cell(tap, c);
             for (int i = 0; i < kCells; ++i)
-              sum[i] = _mm256_fmadd_ps(_mm256_broadcast_ss(from + i * step + c * l_.channel_step),
-                                       weight, sum[i]);
+              sum[i] = fma8(splat8(from + i * step + c * l_.channel_step), weight, sum[i]);
           }
         }
     float* y = plane<float>(args.out[0], n, out);
@@ -140,8 +139,8 @@ class GradInputJob final : public Job {
              std::int64_t ih, std::int64_t iw) const {
     const Slide &h = s_.window.h, &w = s_.window.w;
     const std::int64_t group = in / l_.in_blocks;
-    __m256 sum[kCells];
-    for (auto& cell : sum) cell = _mm256_setzero_ps();
+    Vec8 sum[kCells];
+    for (auto& cell : sum) cell = zero8();
     for (std::int64_t out = group * l_.out_blocks; out < (group + 1) * l_.out_blocks; ++out) {
       const float* dy = plane<float>(args.in[0], n, out);
       for (std::int64_t kh = 0; kh < h.kernel; ++kh) {
@@ -153,9 +152,9 @@ class GradInputJob final : public Job {
           const float* from = dy + (oh * w.out + ow) * kLanes;
           const float* tap = turned + tap_weights(s_, l_, out, in % l_.in_blocks, kh, kw);
           for (std::int64_t c = 0; c < kLanes; ++c) {
-            const __m256 weight = load_cell(tap, c);
+            const Vec8 weight = load_cell(tap, c);
             for (int i = 0; i < kCells; ++i)
-              sum[i] = _mm256_fmadd_ps(_mm256_broadcast_ss(from + i * kLanes + c), weight, sum[i]);
+              sum[i] = fma8(splat8(from + i * kLanes + c), weight, sum[i]);
           }
         }
       }
@@ -205,19 +204,18 @@ class GradKernelJob final : public Job {
     const Slide &h = s_.window.h, &w = s_.window.w;
     const std::int64_t step = w.stride * l_.cell_step, channel = l_.channel_step;
     const Range rows = h.outputs(kh), columns = w.outputs(kw);
-    __m256 sum[kChannels];
-    for (int c = 0; c < kChannels; ++c) sum[c] = _mm256_setzero_ps();
+    Vec8 sum[kChannels];
+    for (int c = 0; c < kChannels; ++c) sum[c] = zero8();
     for (std::int64_t oh = rows.first; oh < rows.last; ++oh) {
       const float* from = x + (h.at(oh, kh) * w.in + w.at(columns.first, kw)) * l_.cell_step;
       const float* grads = dy + oh * w.out * kLanes;
       for (std::int64_t ow = columns.first; ow < columns.last; ++ow, from += step) {
-        const __m256 grad = load_cell(grads, ow);
+        const Vec8 grad = load_cell(grads, ow);
 #pragma GCC unroll 8
-        for (int c = 0; c < kChannels; ++c)
-          sum[c] = _mm256_fmadd_ps(_mm256_broadcast_ss(from + c * channel), grad, sum[c]);
+        for (int c = 0; c < kChannels; ++c) sum[c] = fma8(splat8(from + c * channel), grad, sum[c]);
       }
     }
-    for (int c = 0; c < kChannels; ++c) store_cell(dw, c, _mm256_add_ps(load_cell(dw, c), sum[c]));
+    for (int c = 0; c < kChannels; ++c) store_cell(dw, c, add8(load_cell(dw, c), sum[c]));
   }
 
   ConvolutionShape s_;

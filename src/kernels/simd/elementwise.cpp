@@ -46,20 +46,17 @@ float slope_at(Curve curve, float saved, float alpha) {
 
 template <Curve curve>
 Vec8 rectified(Vec8 x, Vec8 alpha) {
-  if constexpr (curve == Curve::leaky_relu)
-    return _mm256_blendv_ps(_mm256_mul_ps(x, alpha), x, _mm256_cmp_ps(x, zero8(), _CMP_GT_OQ));
-  const Vec8 y = _mm256_max_ps(x, zero8());
-  return curve == Curve::relu6 ? _mm256_min_ps(y, splat8(6.0F)) : y;
+  if constexpr (curve == Curve::leaky_relu) return select8(greater8(x, zero8()), x, mul8(x, alpha));
+  const Vec8 y = max8(x, zero8());
+  return curve == Curve::relu6 ? min8(y, splat8(6.0F)) : y;
 }
 
 template <Curve curve>
 Vec8 rectified_grad(Vec8 dy, Vec8 saved, Vec8 alpha) {
-  const Vec8 above = _mm256_cmp_ps(saved, zero8(), _CMP_GT_OQ);
-  if constexpr (curve == Curve::leaky_relu)
-    return _mm256_blendv_ps(_mm256_mul_ps(dy, alpha), dy, above);
-  if constexpr (curve == Curve::relu6)
-    return _mm256_and_ps(dy, _mm256_and_ps(above, _mm256_cmp_ps(saved, splat8(6.0F), _CMP_LT_OQ)));
-  return _mm256_and_ps(dy, above);
+  const Vec8 above = greater8(saved, zero8());
+  if constexpr (curve == Curve::leaky_relu) return select8(above, dy, mul8(dy, alpha));
+  if constexpr (curve == Curve::relu6) return and8(dy, and8(above, less8(saved, splat8(6.0F))));
+  return and8(dy, above);
 }
 
 // Calls body.template operator()<curve>() if the curve is one of the rectifiers.
@@ -171,7 +168,7 @@ void add(const Attrs& attrs, const Args& args) noexcept {
         runs.length_of(r),
         [&](auto i) {
           Vec8 sum = load8(term(0) + i);
-          for (std::size_t t = 1; t < last; ++t) sum = _mm256_add_ps(sum, load8(term(t) + i));
+          for (std::size_t t = 1; t < last; ++t) sum = add8(sum, load8(term(t) + i));
           store8(to + i, fma8(load8(final_term + i), splat8(factor), sum));
         },
         [&](auto i) {

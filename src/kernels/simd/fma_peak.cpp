@@ -23,8 +23,8 @@ float spin(float seed) {
   for (std::int64_t round = 0; round < kRounds; ++round)
     for (Vec8& sum : sums) sum = fma8(sum, a, b);
   Vec8 total = zero8();
-  for (const Vec8& sum : sums) total = _mm256_add_ps(total, sum);
-  return _mm256_cvtss_f32(total);
+  for (const Vec8& sum : sums) total = add8(total, sum);
+  return first8(total);
 }
 
 }  // namespace

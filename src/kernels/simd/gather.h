@@ -16,13 +16,12 @@ template <std::size_t kRows, int kTaps, class Row>
 void gather_cells(std::array<Row, kRows> rows, std::int64_t q, std::int64_t stop,
                   std::int64_t first_tap, std::int64_t stride, float* dx) {
   for (; q < stop; ++q, dx += stride * kLanes) {
-    __m256 sum = _mm256_setzero_ps();
+    Vec8 sum = zero8();
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
-      for (int j = 0; j < kTaps; ++j)
-        sum = _mm256_add_ps(sum, rows[r](q - j, first_tap + j * stride));
-    _mm256_storeu_ps(dx, sum);
+      for (int j = 0; j < kTaps; ++j) sum = add8(sum, rows[r](q - j, first_tap + j * stride));
+    store8(dx, sum);
   }
 }
 
@@ -51,12 +50,12 @@ void gather_plane(const Window& window, Range fast, float* dx, RowOf row_of, Edg
       };
       const auto slow_until = [&](std::int64_t stop) {
         for (; q < stop; ++q) {
-          __m256 sum = _mm256_setzero_ps();
+          Vec8 sum = zero8();
           for (std::int64_t oh = begin; oh < end; ++oh)
             for (std::int64_t j = 0; j < taps; ++j)
               if (q - j >= 0 && q - j < w.out)
-                sum = _mm256_add_ps(sum, edge(oh, q - j, reach - oh * h.stride, r + j * w.stride));
-          _mm256_storeu_ps(cell(q), sum);
+                sum = add8(sum, edge(oh, q - j, reach - oh * h.stride, r + j * w.stride));
+          store8(cell(q), sum);
         }
       };
       const auto fast_until = [&]<int kTaps>(std::int64_t stop,

@@ -1,11 +1,10 @@
 #include "kernels/gemm.h"
 
-#include <immintrin.h>
 #include <omp.h>
 
 #include <algorithm>
 
-#include "kernels/simd/transpose.h"
+#include "kernels/simd/vec8.h"
 #include "tensor/spec.h"
 
 namespace plimsoll::kernels {
@@ -47,8 +46,8 @@ void pack_b(const MatrixView& b, std::int64_t k, std::int64_t n, float* to) {
     for (std::int64_t p = 0; p < k; ++p) {
       const float* from = b.data + p * b.row;
       for (std::int64_t j = 0; j < whole; j += kTileN) {
-        _mm256_storeu_ps(to + j * k + p * kTileN, _mm256_loadu_ps(from + j));
-        _mm256_storeu_ps(to + j * k + p * kTileN + 8, _mm256_loadu_ps(from + j + 8));
+        store8(to + j * k + p * kTileN, load8(from + j));
+        store8(to + j * k + p * kTileN + 8, load8(from + j + 8));
       }
     }
   } else {
@@ -79,15 +78,15 @@ struct Target {
 };
 
 void multiply_tile(const float* a, const float* b, std::int64_t k, Target target) {
-  __m256 sum[kTileM][2];
-  for (auto& row : sum) row[0] = row[1] = _mm256_setzero_ps();
+  Vec8 sum[kTileM][2];
+  for (auto& row : sum) row[0] = row[1] = zero8();
   for (std::int64_t p = 0; p < k; ++p, a += kTileM, b += kTileN) {
-    const __m256 left = _mm256_loadu_ps(b), right = _mm256_loadu_ps(b + 8);
+    const Vec8 left = load8(b), right = load8(b + 8);
 #pragma GCC unroll 6
     for (int r = 0; r < kTileM; ++r) {
-      const __m256 value = _mm256_broadcast_ss(a + r);
-      sum[r][0] = _mm256_fmadd_ps(value, left, sum[r][0]);
-      sum[r][1] = _mm256_fmadd_ps(value, right, sum[r][1]);
+      const Vec8 value = splat8(a + r);
+      sum[r][0] = fma8(value, left, sum[r][0]);
+      sum[r][1] = fma8(value, right, sum[r][1]);
     }
   }
   const float* added = target.first ? target.bias : target.c;
@@ -95,11 +94,11 @@ void multiply_tile(const float* a, const float* b, std::int64_t k, Target target
 #pragma GCC unroll 6
   for (int r = 0; r < kTileM; ++r) {
     if (added != nullptr) {
-      sum[r][0] = _mm256_add_ps(_mm256_loadu_ps(added + r * added_row), sum[r][0]);
-      sum[r][1] = _mm256_add_ps(_mm256_loadu_ps(added + r * added_row + 8), sum[r][1]);
+      sum[r][0] = add8(load8(added + r * added_row), sum[r][0]);
+      sum[r][1] = add8(load8(added + r * added_row + 8), sum[r][1]);
     }
-    _mm256_storeu_ps(target.c + r * target.row, sum[r][0]);
-    _mm256_storeu_ps(target.c + r * target.row + 8, sum[r][1]);
+    store8(target.c + r * target.row, sum[r][0]);
+    store8(target.c + r * target.row + 8, sum[r][1]);
   }
 }
 

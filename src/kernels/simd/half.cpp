@@ -23,7 +23,7 @@ void pack_half(const TensorView& from, std::byte* to) noexcept {
     const float* plane = from.as<float>() + p * planes.pixels * kLanes;
     Vec8 largest = zero8();
     for (std::int64_t i = 0; i < planes.pixels; ++i)
-      largest = _mm256_max_ps(largest, magnitude8(load8(plane + i * kLanes)));
+      largest = max8(largest, magnitude8(load8(plane + i * kLanes)));
     pack_plane(plane, planes.pixels, largest, to + p * packed_plane_bytes(planes.pixels));
   });
 }
@@ -34,10 +34,9 @@ void unpack_half(const std::byte* from, const TensorView& to) noexcept {
     float* plane = to.as<float>() + p * planes.pixels * kLanes;
     const std::byte* packed = from + p * packed_plane_bytes(planes.pixels);
     const Vec8 up = load8(reinterpret_cast<const float*>(packed));
-    const auto* halves = reinterpret_cast<const __m128i*>(packed + kScaleBytes);
+    const std::byte* halves = packed + kScaleBytes;
     for (std::int64_t i = 0; i < planes.pixels; ++i)
-      put8<streamed>(plane + i * kLanes,
-                     _mm256_mul_ps(_mm256_cvtph_ps(_mm_loadu_si128(halves + i)), up));
+      put8<streamed>(plane + i * kLanes, mul8(load_halves8(halves + i * kLanes * 2), up));
   });
 }
 

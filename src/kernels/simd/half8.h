@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "kernels/simd/vec8.h"
+#include "kernels/simd/ints8.h"
 #include "tensor/view.h"
 
 namespace plimsoll::kernels {
@@ -14,9 +14,7 @@ inline std::int64_t packed_plane_bytes(std::int64_t pixels) {
   return kScaleBytes + pixels * kLanes * 2;
 }
 
-inline Vec8 magnitude8(Vec8 v) {
-  return _mm256_and_ps(_mm256_castsi256_ps(_mm256_set1_epi32(0x7FFFFFFF)), v);
-}
+inline Vec8 magnitude8(Vec8 v) { return and8(floats_of8(splat_ints8(0x7FFFFFFF)), v); }
 
 // Per lane 2^-e with 2^(e-1) <= v < 2^e, and 2^e; 1 for what is zero, denormal or not finite.
 struct Scale {
@@ -24,15 +22,13 @@ struct Scale {
 };
 
 inline Scale scale_of(Vec8 largest) {
-  const __m256i bits = _mm256_castps_si256(largest);
-  const __m256i exponent = _mm256_srli_epi32(bits, 23);  // largest is not negative
-  const __m256i low = _mm256_cmpgt_epi32(_mm256_set1_epi32(3), exponent);
-  const __m256i high = _mm256_cmpgt_epi32(exponent, _mm256_set1_epi32(250));
-  const __m256i usable = _mm256_andnot_si256(_mm256_or_si256(low, high),
-                                             _mm256_sub_epi32(exponent, _mm256_set1_epi32(126)));
-  const __m256i bias = _mm256_set1_epi32(127);
-  return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_sub_epi32(bias, usable), 23)),
-          _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(bias, usable), 23))};
+  const Ints8 exponent = shift_right8<23>(bits_of8(largest));  // largest is not negative
+  const Ints8 low = greater8(splat_ints8(3), exponent);
+  const Ints8 high = greater8(exponent, splat_ints8(250));
+  const Ints8 usable = unless8(or8(low, high), sub8(exponent, splat_ints8(126)));
+  const Ints8 bias = splat_ints8(127);
+  return {floats_of8(shift_left8<23>(sub8(bias, usable))),
+          floats_of8(shift_left8<23>(add8(bias, usable)))};
 }
 
 // `largest` holds every channel's largest magnitude. Streams, as the 16-bit form is read again only
@@ -40,11 +36,9 @@ inline Scale scale_of(Vec8 largest) {
 inline void pack_plane(const float* plane, std::int64_t pixels, Vec8 largest, std::byte* to) {
   const Scale scale = scale_of(largest);
   store8(reinterpret_cast<float*>(to), scale.up);
-  auto* halves = reinterpret_cast<__m128i*>(to + kScaleBytes);
+  std::byte* halves = to + kScaleBytes;
   for (std::int64_t i = 0; i < pixels; ++i)
-    _mm_stream_si128(halves + i,
-                     _mm256_cvtps_ph(_mm256_mul_ps(load8(plane + i * kLanes), scale.down),
-                                     _MM_FROUND_TO_NEAREST_INT));
+    stream_halves8(halves + i * kLanes * 2, mul8(load8(plane + i * kLanes), scale.down));
 }
 
 }  // namespace plimsoll::kernels

@@ -1,8 +1,7 @@
 #include "kernels/max_pool.h"
 
-#include <cstring>
-
 #include "kernels/simd/gather.h"
+#include "kernels/simd/ints8.h"
 #include "kernels/simd/stretch.h"
 
 namespace plimsoll::kernels {
@@ -15,29 +14,17 @@ Window pool_window(const Attrs& attrs, const Shape& x, const Shape& y) {
 
 // The greatest cell seen so far and which tap it was; of equals the first.
 struct Best {
-  __m256 value;
-  __m256i tap;
+  Vec8 value;
+  Ints8 tap;
 
-  Best(__m256 first, std::int64_t at)
-      : value(first), tap(_mm256_set1_epi32(static_cast<int>(at))) {}
+  Best(Vec8 first, std::int64_t at) : value(first), tap(splat_ints8(at)) {}
 
-  void meet(__m256 x, std::int64_t at) {
-    const __m256 greater = _mm256_cmp_ps(x, value, _CMP_GT_OQ);
-    value = _mm256_blendv_ps(value, x, greater);
-    tap = _mm256_blendv_epi8(tap, _mm256_set1_epi32(static_cast<int>(at)),
-                             _mm256_castps_si256(greater));
+  void meet(Vec8 x, std::int64_t at) {
+    const Vec8 greater = greater8(x, value);
+    value = select8(greater, x, value);
+    tap = select8(bits_of8(greater), splat_ints8(at), tap);
   }
 };
-
-void store_taps(std::uint8_t* to, __m256i taps) {
-  const __m128i words =
-      _mm_packus_epi32(_mm256_castsi256_si128(taps), _mm256_extracti128_si256(taps, 1));
-  _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_packus_epi16(words, words));
-}
-
-__m256i load_taps(const std::uint8_t* from) {
-  return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
-}
 
 // A row of windows, seen from a row of input cells that they cover with the taps from `first_tap`
 // on: each hands its gradient to the lanes whose maximum lay at the tap in question.
@@ -46,17 +33,17 @@ struct HitRow {
   const std::uint8_t* taps;
   std::int64_t first_tap;
 
-  __m256 operator()(std::int64_t ow, std::int64_t kw) const {
-    const __m256i tap = _mm256_set1_epi32(static_cast<int>(first_tap + kw));
-    const __m256i hit = _mm256_cmpeq_epi32(load_taps(taps + ow * kLanes), tap);
-    return _mm256_and_ps(load_cell(dy, ow), _mm256_castsi256_ps(hit));
+  Vec8 operator()(std::int64_t ow, std::int64_t kw) const {
+    const Ints8 tap = splat_ints8(first_tap + kw);
+    const Ints8 hit = equal8(load_bytes8(taps + ow * kLanes), tap);
+    return and8(load_cell(dy, ow), floats_of8(hit));
   }
 };
 
 // One stretch of 3x3 windows. By value: see gather_cells.
 template <class Size>
-void pool_stretch(const float* x, float* y, std::uint8_t* positions, __m256i lanes, Stretch s) {
-  const __m256i first_tap = _mm256_set1_epi32(static_cast<int>(s.first_row * 3 + s.first_column));
+void pool_stretch(const float* x, float* y, std::uint8_t* positions, Ints8 lanes, Stretch s) {
+  const Ints8 first_tap = splat_ints8(s.first_row * 3 + s.first_column);
   const float* corner = x + s.input * kLanes;
   for (std::int64_t i = 0; i < s.count; ++i, corner += s.next_window * kLanes) {
 #pragma GCC unroll 8
@@ -71,14 +58,13 @@ void pool_stretch(const float* x, float* y, std::uint8_t* positions, __m256i lan
       const std::int64_t cell = s.output + t * s.next_output_row + i;
       store_cell(y, cell, best.value);
       if (positions != nullptr)
-        store_taps(positions + cell * kLanes,
-                   _mm256_and_si256(_mm256_add_epi32(best.tap, first_tap), lanes));
+        store_bytes8(positions + cell * kLanes, and8(add8(best.tap, first_tap), lanes));
     }
   }
 }
 
 void pool_any(const Window& window, const float* x, float* y, std::uint8_t* positions,
-              __m256i lanes) {
+              Ints8 lanes) {
   const Slide &h = window.h, &w = window.w;
   for (std::int64_t oh = 0; oh < h.out; ++oh)
     for (std::int64_t ow = 0; ow < w.out; ++ow) {
@@ -92,12 +78,12 @@ void pool_any(const Window& window, const float* x, float* y, std::uint8_t* posi
           best.meet(cell(kh, kw), kh * w.kernel + kw);
       store_cell(y, oh * w.out + ow, best.value);
       if (positions != nullptr)
-        store_taps(positions + (oh * w.out + ow) * kLanes, _mm256_and_si256(best.tap, lanes));
+        store_bytes8(positions + (oh * w.out + ow) * kLanes, and8(best.tap, lanes));
     }
 }
 
 void pool_plane(const Window& window, const float* x, float* y, std::uint8_t* positions,
-                __m256i lanes) {
+                Ints8 lanes) {
   if (window.h.kernel != 3 || window.w.kernel != 3) return pool_any(window, x, y, positions, lanes);
   for_each_stretch(window, {0, window.h.out}, [=]<class Size>(Size, const Stretch& stretch) {
     pool_stretch<Size>(x, y, positions, lanes, stretch);
@@ -115,7 +101,7 @@ void max_pool(const Attrs& attrs, const Args& args) noexcept {
     for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block)
       pool_plane(window, plane<float>(x, n, block), plane<float>(y, n, block),
                  args.out.size() > 1 ? plane<std::uint8_t>(args.out[1], n, block) : nullptr,
-                 channel_lanes(shape[1], block));
+                 bits_of8(channel_mask(shape[1], block)));
 }
 
 void max_pool_grad(const Attrs& attrs, const Args& args) noexcept {

@@ -1,6 +1,8 @@
 // Accurate sums over planes, in an order that depends on nothing but their size.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/simd/plane.h"
 
 namespace plimsoll::kernels {
@@ -13,35 +15,26 @@ class PlaneSum {
       add(run_of(x + i * kLanes, std::min(kRun, cells - i)));
   }
 
-  void add(__m256 value) {
-    low_ = _mm256_add_pd(low_, _mm256_cvtps_pd(_mm256_castps256_ps128(value)));
-    high_ = _mm256_add_pd(high_, _mm256_cvtps_pd(_mm256_extractf128_ps(value, 1)));
-  }
-
-  __m256 scaled(double factor) const {
-    const __m256d scale = _mm256_set1_pd(factor);
-    return _mm256_set_m128(_mm256_cvtpd_ps(_mm256_mul_pd(high_, scale)),
-                           _mm256_cvtpd_ps(_mm256_mul_pd(low_, scale)));
-  }
+  void add(Vec8 value) { sum_.add(value); }
+  Vec8 scaled(double factor) const { return sum_.scaled(factor); }
 
  private:
   static constexpr std::int64_t kRun = 64;
 
-  static __m256 run_of(const float* x, std::int64_t cells) {
-    __m256 a = _mm256_setzero_ps(), b = a, c = a, d = a;
+  static Vec8 run_of(const float* x, std::int64_t cells) {
+    Vec8 a = zero8(), b = a, c = a, d = a;
     std::int64_t i = 0;
     for (; i + 4 <= cells; i += 4) {
-      a = _mm256_add_ps(a, load_cell(x, i));
-      b = _mm256_add_ps(b, load_cell(x, i + 1));
-      c = _mm256_add_ps(c, load_cell(x, i + 2));
-      d = _mm256_add_ps(d, load_cell(x, i + 3));
+      a = add8(a, load_cell(x, i));
+      b = add8(b, load_cell(x, i + 1));
+      c = add8(c, load_cell(x, i + 2));
+      d = add8(d, load_cell(x, i + 3));
     }
-    for (; i < cells; ++i) a = _mm256_add_ps(a, load_cell(x, i));
-    return _mm256_add_ps(_mm256_add_ps(a, b), _mm256_add_ps(c, d));
+    for (; i < cells; ++i) a = add8(a, load_cell(x, i));
+    return add8(add8(a, b), add8(c, d));
   }
 
-  __m256d low_ = _mm256_setzero_pd();
-  __m256d high_ = _mm256_setzero_pd();
+  Sum8 sum_;
 };
 
 }  // namespace plimsoll::kernels

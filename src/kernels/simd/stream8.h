@@ -15,7 +15,7 @@ inline bool outgrows_caches(const Spec& spec) { return spec.bytes() >= std::int6
 template <bool streamed>
 void put8(float* p, Vec8 v) {
   if constexpr (streamed)
-    _mm256_stream_ps(p, v);
+    stream8(p, v);
   else
     store8(p, v);
 }
@@ -29,7 +29,7 @@ void for_each_streaming(std::int64_t count, bool streamed, Body body) {
     {
 #pragma omp for schedule(static) nowait
       for (std::int64_t i = 0; i < count; ++i) body.template operator()<kStreamed>(i);
-      if (kStreamed) _mm_sfence();
+      if (kStreamed) stream_fence();
     }
   };
   if (streamed)

@@ -1,9 +1,8 @@
 #include "kernels/subsample.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 
+#include "kernels/simd/vec8.h"
 #include "tensor/spec.h"
 
 namespace plimsoll::kernels {
@@ -16,7 +15,7 @@ void subsample(const Grid& grid, const float* all, float* few) noexcept {
       const float* from = all + (p * grid.height + h * grid.stride_h) * grid.width * kLanes;
       float* to = few + (p * seen_h + h) * seen_w * kLanes;
       for (std::int64_t w = 0; w < seen_w; ++w)
-        _mm256_storeu_ps(to + w * kLanes, _mm256_loadu_ps(from + w * grid.stride_w * kLanes));
+        store8(to + w * kLanes, load8(from + w * grid.stride_w * kLanes));
     }
 }
 
@@ -30,7 +29,7 @@ void scatter(const Grid& grid, const float* few, float* all) noexcept {
       if (h % grid.stride_h != 0) continue;
       const float* from = few + (p * seen_h + h / grid.stride_h) * seen_w * kLanes;
       for (std::int64_t w = 0; w < seen_w; ++w)
-        _mm256_storeu_ps(to + w * grid.stride_w * kLanes, _mm256_loadu_ps(from + w * kLanes));
+        store8(to + w * grid.stride_w * kLanes, load8(from + w * kLanes));
     }
 }
 

@@ -1,5 +1,7 @@
 #include "kernels/simd/transpose.h"
 
+#include "kernels/simd/vec8.h"
+
 namespace plimsoll::kernels {
 
 void transpose_blocks(std::int64_t count, const float* from, float* to) noexcept {

@@ -19,7 +19,7 @@ void upsample(const Attrs& attrs, const Args& args) noexcept {
       for (std::int64_t h = 0; h < shape[2]; ++h) {
         float* first = to + h * scale_h * wide * kLanes;
         for (std::int64_t w = 0; w < shape[3]; ++w) {
-          const __m256 value = load_cell(from, h * shape[3] + w);
+          const Vec8 value = load_cell(from, h * shape[3] + w);
           for (std::int64_t k = 0; k < scale_w; ++k) store_cell(first, w * scale_w + k, value);
         }
         for (std::int64_t k = 1; k < scale_h; ++k)
@@ -41,11 +41,10 @@ void upsample_grad(const Attrs& attrs, const Args& args) noexcept {
       float* to = plane<float>(dx, n, block);
       for (std::int64_t h = 0; h < shape[2]; ++h)
         for (std::int64_t w = 0; w < shape[3]; ++w) {
-          __m256 sum = _mm256_setzero_ps();
+          Vec8 sum = zero8();
           for (std::int64_t kh = 0; kh < scale_h; ++kh)
             for (std::int64_t kw = 0; kw < scale_w; ++kw)
-              sum =
-                  _mm256_add_ps(sum, load_cell(from, (h * scale_h + kh) * wide + w * scale_w + kw));
+              sum = add8(sum, load_cell(from, (h * scale_h + kh) * wide + w * scale_w + kw));
           store_cell(to, h * shape[3] + w, sum);
         }
     }

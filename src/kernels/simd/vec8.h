@@ -3,6 +3,7 @@
 
 #include <immintrin.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace plimsoll::kernels {
@@ -12,9 +13,30 @@ using Vec8 = __m256;
 inline Vec8 load8(const float* p) { return _mm256_loadu_ps(p); }
 inline void store8(float* p, Vec8 v) { _mm256_storeu_ps(p, v); }
 inline Vec8 splat8(float v) { return _mm256_set1_ps(v); }
+inline Vec8 splat8(const float* p) { return _mm256_broadcast_ss(p); }
 inline Vec8 zero8() { return _mm256_setzero_ps(); }
-// a * b + c, rounded once.
+inline float first8(Vec8 v) { return _mm256_cvtss_f32(v); }
+
+inline Vec8 add8(Vec8 a, Vec8 b) { return _mm256_add_ps(a, b); }
+inline Vec8 sub8(Vec8 a, Vec8 b) { return _mm256_sub_ps(a, b); }
+inline Vec8 mul8(Vec8 a, Vec8 b) { return _mm256_mul_ps(a, b); }
+inline Vec8 div8(Vec8 a, Vec8 b) { return _mm256_div_ps(a, b); }
+inline Vec8 sqrt8(Vec8 v) { return _mm256_sqrt_ps(v); }
+// a * b + c and c - a * b, rounded once.
 inline Vec8 fma8(Vec8 a, Vec8 b, Vec8 c) { return _mm256_fmadd_ps(a, b, c); }
+inline Vec8 fnma8(Vec8 a, Vec8 b, Vec8 c) { return _mm256_fnmadd_ps(a, b, c); }
+// b where either is NaN.
+inline Vec8 max8(Vec8 a, Vec8 b) { return _mm256_max_ps(a, b); }
+inline Vec8 min8(Vec8 a, Vec8 b) { return _mm256_min_ps(a, b); }
+
+// Masks: all bits of a lane, or none.
+inline Vec8 greater8(Vec8 a, Vec8 b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
+inline Vec8 less8(Vec8 a, Vec8 b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+inline Vec8 equal8(Vec8 a, Vec8 b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
+inline Vec8 all_lanes8() { return _mm256_castsi256_ps(_mm256_set1_epi32(-1)); }
+inline Vec8 and8(Vec8 a, Vec8 b) { return _mm256_and_ps(a, b); }
+inline Vec8 unless8(Vec8 mask, Vec8 v) { return _mm256_andnot_ps(mask, v); }
+inline Vec8 select8(Vec8 mask, Vec8 yes, Vec8 no) { return _mm256_blendv_ps(no, yes, mask); }
 
 // All bits set in the first `lanes` lanes.
 inline Vec8 lane_mask8(std::int64_t lanes) {
@@ -43,7 +65,45 @@ struct Sum8 {
     _mm256_storeu_pd(p, low);
     _mm256_storeu_pd(p + 4, high);
   }
+  Vec8 scaled(double factor) const {
+    const __m256d scale = _mm256_set1_pd(factor);
+    return _mm256_set_m128(_mm256_cvtpd_ps(_mm256_mul_pd(high, scale)),
+                           _mm256_cvtpd_ps(_mm256_mul_pd(low, scale)));
+  }
   Vec8 rounded() const { return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low)); }
 };
+
+// Past the caches; `p` is aligned to 32 bytes. What was streamed has arrived behind the fence.
+inline void stream8(float* p, Vec8 v) { _mm256_stream_ps(p, v); }
+inline void stream_fence() { _mm_sfence(); }
+
+// Eight halves, to nearest; streamed to 16 bytes that are aligned.
+inline Vec8 load_halves8(const std::byte* p) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+inline void stream_halves8(std::byte* p, Vec8 v) {
+  _mm_stream_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+
+// An 8x8 block; rows lie `from_row` and `to_row` elements apart.
+inline void transpose_8x8(const float* from, std::int64_t from_row, float* to,
+                          std::int64_t to_row) {
+  Vec8 row[8], pair[8], quad[8];
+  for (int i = 0; i < 8; ++i) row[i] = load8(from + from_row * i);
+  for (int i = 0; i < 8; i += 2) {
+    pair[i] = _mm256_unpacklo_ps(row[i], row[i + 1]);
+    pair[i + 1] = _mm256_unpackhi_ps(row[i], row[i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    quad[i] = _mm256_shuffle_ps(pair[i], pair[i + 2], _MM_SHUFFLE(1, 0, 1, 0));
+    quad[i + 1] = _mm256_shuffle_ps(pair[i], pair[i + 2], _MM_SHUFFLE(3, 2, 3, 2));
+    quad[i + 2] = _mm256_shuffle_ps(pair[i + 1], pair[i + 3], _MM_SHUFFLE(1, 0, 1, 0));
+    quad[i + 3] = _mm256_shuffle_ps(pair[i + 1], pair[i + 3], _MM_SHUFFLE(3, 2, 3, 2));
+  }
+  for (int i = 0; i < 4; ++i) {
+    store8(to + to_row * i, _mm256_permute2f128_ps(quad[i], quad[i + 4], 0x20));
+    store8(to + to_row * (i + 4), _mm256_permute2f128_ps(quad[i], quad[i + 4], 0x31));
+  }
+}
 
 }  // namespace plimsoll::kernels
