@@ -8,11 +8,11 @@
 #include "base/json_text.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
-#include "cli/crowding.h"
-#include "cli/data_options.h"
+#include "cli/options.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
-#include "cli/trained_model.h"
+#include "machine/crowding.h"
+#include "machine/team.h"
 #include "step/evaluation.h"
 
 namespace plimsoll::cli {
@@ -20,17 +20,18 @@ namespace {
 
 struct Settings {
   CommonOptions common;
-  ModelOptions model;
-  MemoryOptions memory;
-  DataOptions data_options;
+  std::optional<std::int64_t> threads;
+  job::ModelSettings model;
+  job::MemorySettings memory;
+  job::DataSettings reading;
   std::string weights;
   std::string data;
   std::string picture;
 };
 
 // Names of the data's classes must be those the network was trained on, in their order.
-SourcePtr open_data(const Settings& s, const TrainedModel& trained) {
-  SourceOptions reading = s.data_options.source_options();
+SourcePtr open_data(const Settings& s, const job::TrainedModel& trained) {
+  SourceOptions reading = s.reading.source_options();
   reading.class_names = trained.class_names;
   reading.preferred_parts = {"test", "val", "train"};
   SourcePtr source = open_source(s.data, reading);
@@ -77,13 +78,13 @@ void print_text(const Task& task, const Evaluation& found, const Tally& tally) {
                100 * one.recall, 100 * one.precision, one.mistaken);
 }
 
-int run(const Settings& s, const CLI::App& command) {
+int run(const Settings& s) {
   s.memory.check();
-  const int threads = s.common.apply_threads();
+  const int threads = use_threads(s.threads);
   const CrowdMonitor crowding(threads);
   const bool quiet = s.common.quiet || s.common.json;
-  TrainedModel trained = find_trained(s.weights, s.model, command);
-  const Budget budget = find_budget(s.memory);
+  job::TrainedModel trained = job::find_trained(s.weights, s.model);
+  const job::Budget budget = budget_of(s.memory);
   const SourcePtr source = open_data(s, trained);
   if (!s.common.quiet)
     for (const std::string& note : source->index().notes)
@@ -91,8 +92,8 @@ int run(const Settings& s, const CLI::App& command) {
   const ScanReport report =
       scan(*source, {.workers = threads,
                      .channels = static_cast<int>(trained.model.input().channels),
-                     .memory = left_to_scan(budget)});
-  check_fits(report, budget);
+                     .memory = job::left_to_scan(budget)});
+  job::check_fits(report, budget);
   if (!report.bad.empty() || !source->defects().empty()) {
     const Complaint& first = report.bad.empty() ? source->defects()[0] : report.bad[0].complaint;
     throw DataError({.where = first.where,
@@ -100,8 +101,8 @@ int run(const Settings& s, const CLI::App& command) {
                      .expected = "expected pictures that can be read",
                      .hint = "`plimsoll check` lists all that are bad"});
   }
-  OpenedModel opened =
-      open_trained(trained, source, source->class_names(), report.largest, budget, threads);
+  job::OpenedModel opened =
+      job::open_trained(trained, source, source->class_names(), report.largest, budget, threads);
   const Task& task = opened.trainer.task();
   Pipeline pipeline(source, trained.pipeline(opened.workers), report.largest);
   const std::unique_ptr<Tally> tally = task.make_tally();
@@ -129,12 +130,14 @@ int run(const Settings& s, const CLI::App& command) {
 
 }  // namespace
 
-Action add_eval(CLI::App& command) {
+Entry add_eval(CLI::App& command) {
   const auto s = std::make_shared<Settings>();
+  s->model.model.clear();  // as the weights say
+  add_options(command, s->model);
+  add_options(command, s->memory);
+  add_threads(command, s->threads);
+  add_options(command, s->reading);
   s->common.add_to(command);
-  s->model.add_to(command);
-  s->memory.add_to(command);
-  s->data_options.add_to(command);
   command.add_option("RUN_OR_WEIGHTS", s->weights, "a run directory, or a safetensors file")
       ->required();
   command.add_option("DATA", s->data, "as for train; of a set in parts test, else val")->required();
@@ -143,7 +146,7 @@ Action add_eval(CLI::App& command) {
       "Examples:\n"
       "  plimsoll eval runs/demo fashion-mnist\n"
       "  plimsoll eval runs/xception/weights/last.safetensors photos/ --picture confusion.svg");
-  return [s, &command] { return run(*s, command); };
+  return [s] { return run(*s); };
 }
 
 }  // namespace plimsoll::cli

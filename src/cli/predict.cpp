@@ -9,11 +9,12 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "cli/crowding.h"
+#include "cli/options.h"
 #include "cli/plan_text.h"
-#include "cli/trained_model.h"
 #include "data/scan/scan.h"
 #include "data/source/file_source.h"
+#include "machine/crowding.h"
+#include "machine/team.h"
 #include "step/evaluation.h"
 
 namespace plimsoll::cli {
@@ -23,8 +24,9 @@ namespace fs = std::filesystem;
 
 struct Settings {
   CommonOptions common;
-  ModelOptions model;
-  MemoryOptions memory;
+  std::optional<std::int64_t> threads;
+  job::ModelSettings model;
+  job::MemorySettings memory;
   std::string weights;
   std::vector<std::string> files;
   std::int64_t top = 5;
@@ -138,14 +140,14 @@ class Printer {
   bool first_ = true;
 };
 
-int run(const Settings& s, const CLI::App& command) {
+int run(const Settings& s) {
   s.memory.check();
   if (s.top < 1)
     throw UsageError(
         {.where = "--top", .got = std::to_string(s.top), .expected = "expected at least 1"});
-  const int threads = s.common.apply_threads();
+  const int threads = use_threads(s.threads);
   const CrowdMonitor crowding(threads);
-  TrainedModel trained = find_trained(s.weights, s.model, command);
+  job::TrainedModel trained = job::find_trained(s.weights, s.model);
   const std::vector<std::string> files = list_files(s.files);
   const Listed listed = make_source(files);
   std::vector<Complaint> bad = listed.missing;
@@ -162,16 +164,16 @@ int run(const Settings& s, const CLI::App& command) {
                        .expected = "expected files, folders or patterns with pictures"});
     return tell_bad();
   }
-  const Budget budget = find_budget(s.memory);
+  const job::Budget budget = budget_of(s.memory);
   const ScanReport report =
       scan(*listed.source, {.workers = threads,
                             .channels = static_cast<int>(trained.model.input().channels),
-                            .memory = left_to_scan(budget)});
+                            .memory = job::left_to_scan(budget)});
   for (const BadSample& sample : report.bad) bad.push_back(sample.complaint);
   if (std::ssize(report.bad) == listed.source->size()) return tell_bad();
   const SourcePtr source = without_bad(listed.source, report);
-  OpenedModel opened =
-      open_trained(trained, source, trained.class_names, report.largest, budget, threads);
+  job::OpenedModel opened =
+      job::open_trained(trained, source, trained.class_names, report.largest, budget, threads);
   Trainer& trainer = opened.trainer;
   Pipeline pipeline(source, trained.pipeline(opened.workers), report.largest);
   {
@@ -197,11 +199,13 @@ int run(const Settings& s, const CLI::App& command) {
 
 }  // namespace
 
-Action add_predict(CLI::App& command) {
+Entry add_predict(CLI::App& command) {
   const auto s = std::make_shared<Settings>();
+  s->model.model.clear();  // as the weights say
+  add_options(command, s->model);
+  add_options(command, s->memory);
+  add_threads(command, s->threads);
   s->common.add_to(command);
-  s->model.add_to(command);
-  s->memory.add_to(command);
   command.add_option("RUN_OR_WEIGHTS", s->weights, "a run directory, or a safetensors file")
       ->required();
   command.add_option("FILES", s->files, "pictures, folders of them, or patterns")
@@ -214,7 +218,7 @@ Action add_predict(CLI::App& command) {
       "Examples:\n"
       "  plimsoll predict runs/xception photo.jpg\n"
       "  plimsoll predict runs/xception photos/ --csv --top 1 > predictions.csv");
-  return [s, &command] { return run(*s, command); };
+  return [s] { return run(*s); };
 }
 
 }  // namespace plimsoll::cli
