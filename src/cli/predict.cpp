@@ -203,11 +203,11 @@ int run(const Settings& s, const CLI::App& command) {
     Printer printer(s, trained);
     pipeline.start(0, 0);
     while (const std::optional<Batch> batch = pipeline.next()) {
-      const StepInputs inputs{.image = trainer.image(Phase::evaluate, batch->count),
-                              .label = trainer.label(Phase::evaluate, batch->count)};
+      const StepInputs inputs{.image = trainer.image(Purpose::evaluate, batch->count),
+                              .label = trainer.label(Purpose::evaluate, batch->count)};
       fill_inputs(*batch, trained.normalisation(), {}, inputs, 0, batch->count);
       trainer.evaluate_step(batch->count);
-      const TensorView logits = trainer.logits(Phase::evaluate, batch->count);
+      const TensorView logits = trainer.logits(Purpose::evaluate, batch->count);
       for (std::int64_t i = 0; i < batch->count; ++i)
         printer.print(
             source->path(batch->samples[static_cast<std::size_t>(i)]),

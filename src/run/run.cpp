@@ -268,7 +268,7 @@ void Run::save_when_due() {
 }
 
 void Run::train_epoch() {
-  progress_.phase = Phase::train;
+  progress_.purpose = Purpose::train;
   progress_.epoch = state_.epoch + 1;
   epoch_watch_ = Stopwatch();
   epoch_waiting_ = 0;
@@ -319,7 +319,7 @@ std::optional<Evaluation> Run::validate() {
   double batches_end = 0;
   is_fed_ = false;
   Progress progress = progress_;
-  progress.phase = Phase::evaluate;
+  progress.purpose = Purpose::evaluate;
   progress.batch = 0;
   progress.batches = (data_.validation_samples + options_.batch - 1) / options_.batch;
   counts_.clear();

@@ -61,7 +61,7 @@ struct RunOptions {
 
 // What happens in a run, as it happens. Calls come from the thread that runs it.
 struct Progress {
-  Phase phase = Phase::train;
+  Purpose purpose = Purpose::train;
   std::int64_t epoch = 0, epochs = 0;   // epoch counts from 1
   std::int64_t batch = 0, batches = 0;  // done in this phase, and in all
   std::int64_t step = 0;                // of the whole run

@@ -46,12 +46,12 @@ std::optional<Evaluation> evaluate(
     const std::optional<Batch> batch = data.next();
     waited += watch.seconds();
     if (!batch) break;
-    const StepInputs inputs{.image = trainer.image(Phase::evaluate, batch->count),
-                            .label = trainer.label(Phase::evaluate, batch->count)};
+    const StepInputs inputs{.image = trainer.image(Purpose::evaluate, batch->count),
+                            .label = trainer.label(Purpose::evaluate, batch->count)};
     fill_inputs(*batch, how, {}, inputs, 0, batch->count);
     const StepResult result = trainer.evaluate_step(batch->count);
     if (counts != nullptr)
-      counts->count(trainer.logits(Phase::evaluate, batch->count), batch->labels);
+      counts->count(trainer.logits(Purpose::evaluate, batch->count), batch->labels);
     sum.samples += batch->count;
     loss += result.loss * static_cast<double>(batch->count);
     correct += result.correct;

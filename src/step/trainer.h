@@ -27,7 +27,7 @@ struct TrainerOptions {
   KernelChoice kernels = KernelChoice::best;
 };
 
-enum class Phase : std::uint8_t { train, evaluate };
+enum class Purpose : std::uint8_t { train, evaluate };
 
 struct StepResult {
   double loss = 0;           // mean over the batch, regularisation not counted
@@ -43,7 +43,7 @@ struct StepInputs {
 };
 
 // Chooses kernels when constructed, plans in plan(), allocates in open(), then only computes. Fill
-// image() and label() of the phase and batch size, then call the step. Not thread-safe.
+// image() and label() of the purpose and batch size, then call the step. Not thread-safe.
 class Trainer {
  public:
   Trainer(const OpTable& ops, const NetworkFactory& network, const TrainerOptions& options);
@@ -54,18 +54,18 @@ class Trainer {
   // what is cheap.
   void open(const std::filesystem::path& spill_directory = {});
 
-  TensorView image(Phase phase, std::int64_t batch) const {
-    return session_.view(tape_of(phase, batch), "image");
+  TensorView image(Purpose purpose, std::int64_t batch) const {
+    return session_.view(tape_of(purpose, batch), "image");
   }
   // Its image part is the same for every batch size.
   const Shape& image_shape() const {
     return session_.graph(0).spec(session_.graph(0).find("image")).shape;
   }
-  TensorView label(Phase phase, std::int64_t batch) const {
-    return session_.view(tape_of(phase, batch), "label");
+  TensorView label(Purpose purpose, std::int64_t batch) const {
+    return session_.view(tape_of(purpose, batch), "label");
   }
-  TensorView logits(Phase phase, std::int64_t batch) const {
-    return session_.view(tape_of(phase, batch), "logits");
+  TensorView logits(Purpose purpose, std::int64_t batch) const {
+    return session_.view(tape_of(purpose, batch), "logits");
   }
 
   // One update from a batch of one piece. `step` counts updates done before, `sample` samples
@@ -90,13 +90,13 @@ class Trainer {
   // The training graph of the first batch size.
   const StepGraph& step_graph() const { return step_; }
   // The tape of batches that are trained or evaluated in one piece.
-  std::size_t tape_of(Phase phase, std::int64_t batch) const {
-    return tape_of({phase, Part::whole, batch});
+  std::size_t tape_of(Purpose purpose, std::int64_t batch) const {
+    return tape_of({purpose, Part::whole, batch});
   }
 
  private:
   struct TapeKey {
-    Phase phase;
+    Purpose purpose;
     Part part;
     std::int64_t batch;
     bool operator==(const TapeKey&) const = default;

@@ -73,13 +73,13 @@ TEST_P(Parity, LossLogitsAndEveryGradientAreKeras) {
   Trainer trainer = tests::golden_trainer(golden_, {});
   trainer.open();
   tests::fill_by_rule(trainer, golden_);
-  tests::fill_batch_by_rule(trainer, golden_, Phase::evaluate);
+  tests::fill_batch_by_rule(trainer, golden_, Purpose::evaluate);
   trainer.evaluate_step(batch_);
-  expect_logits(trainer.logits(Phase::evaluate, batch_), golden_["eval_logits"], "evaluation");
+  expect_logits(trainer.logits(Purpose::evaluate, batch_), golden_["eval_logits"], "evaluation");
 
-  tests::fill_batch_by_rule(trainer, golden_, Phase::train);
+  tests::fill_batch_by_rule(trainer, golden_, Purpose::train);
   const std::map<std::string, std::vector<float>> gradients = gradients_from_slots(trainer, batch_);
-  expect_logits(trainer.logits(Phase::train, batch_), golden_["logits"], "training");
+  expect_logits(trainer.logits(Purpose::train, batch_), golden_["logits"], "training");
 
   double total = 0;
   for (const auto& [name, expected] : golden_["gradients"].items())
@@ -118,7 +118,7 @@ TEST_P(Parity, TenStepsOfEachOptimizerAreKeras) {
     tests::fill_by_rule(trainer, golden_);
     const std::vector<double> losses = steps["losses"];
     for (double expected : losses) {
-      tests::fill_batch_by_rule(trainer, golden_, Phase::train);
+      tests::fill_batch_by_rule(trainer, golden_, Purpose::train);
       const StepResult result =
           trainer.train_step(batch_, steps["lr"].get<float>(), step, step * batch_);
       EXPECT_NEAR(result.loss, expected, tolerance * expected) << name << " step " << step;
