@@ -33,12 +33,19 @@ struct Settings {
 SourcePtr open_data(const Settings& s, const job::TrainedModel& trained) {
   SourceOptions reading = s.reading.source_options();
   reading.class_names = trained.class_names;
+  if (trained.targets == TargetKind::labels) reading.reading = Reading::labels;
+  if (trained.targets == TargetKind::numbers) reading.reading = Reading::numbers;
   reading.preferred_parts = {"test", "val", "train"};
   SourcePtr source = open_source(s.data, reading);
   if (source->has_boxes())
     throw UsageError({.where = "DATA",
                       .got = "'" + s.data + "' has boxes",
                       .expected = "expected one class per picture"});
+  if (source->target_kind() != trained.targets)
+    throw DataError({.where = s.data,
+                     .got = "one class per picture",
+                     .expected = "expected a list of what the weights were trained on: several "
+                                 "labels, or numbers"});
   const auto classes = static_cast<std::int64_t>(source->class_names().size());
   if (classes > trained.model.class_count())
     throw DataError({.where = s.data,

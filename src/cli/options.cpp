@@ -128,7 +128,8 @@ void add_options(CLI::App& command, job::DataSettings& s) {
   command.add_option("--cache", s.cache, "folder to unpack compressed TFRecord files into, once");
   command.add_option("--images", s.images, "COCO, CSV: folder of the pictures");
   command.add_option("--read-as", s.read_as,
-                     "classes or boxes, where a folder or a CSV can be taken for both");
+                     "classes or boxes, where both would do; of a CSV also labels (any number of "
+                     "them) or numbers, after the path");
   command.add_option("--label-map", s.label_map, "TFRecord: names of classes (.pbtxt, or a list)");
   command.add_option("--record-image", s.record_image, "TFRecord: key of the encoded image");
   command.add_option("--record-label", s.record_label, "TFRecord: key of the class");

@@ -103,9 +103,13 @@ std::string csv_cell(const std::string& text) {
 // Writes predictions one by one, so that memory does not grow with the files.
 class Printer {
  public:
-  explicit Printer(const Settings& settings) : s_(settings) {
+  Printer(const Settings& settings, bool shares)
+      : s_(settings),
+        score_(!shares           ? "value"
+               : settings.logits ? "logit"
+                                 : "p") {
     if (s_.common.json) fmt::print("[");
-    if (s_.csv && !s_.common.json) fmt::print("file,rank,class,{}\n", s_.logits ? "logit" : "p");
+    if (s_.csv && !s_.common.json) fmt::print("file,rank,class,{}\n", score_);
   }
   ~Printer() {
     if (s_.common.json) fmt::print("\n]\n");
@@ -117,7 +121,7 @@ class Printer {
     if (s_.common.json) {
       nlohmann::ordered_json json{{"file", file}, {"classes", nlohmann::ordered_json::array()}};
       for (const Prediction& guess : guesses)
-        json["classes"].push_back({{"name", guess.name}, {s_.logits ? "logit" : "p", guess.score}});
+        json["classes"].push_back({{"name", guess.name}, {score_, guess.score}});
       fmt::print("{}\n  {}", first_ ? "" : ",",
                  json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
       first_ = false;
@@ -129,14 +133,15 @@ class Printer {
       std::string text;
       for (const Prediction& guess : guesses)
         text += fmt::format("  {} {}", guess.name,
-                            s_.logits ? fmt::format("{:.3f}", guess.score)
-                                      : fmt::format("{:.1f} %", 100 * guess.score));
+                            score_ == "p" ? fmt::format("{:.1f} %", 100 * guess.score)
+                                          : fmt::format("{:.3f}", guess.score));
       fmt::print("{}:{}\n", file, text);
     }
   }
 
  private:
   const Settings& s_;
+  std::string score_;  // what scores are
   bool first_ = true;
 };
 
@@ -177,7 +182,7 @@ int run(const Settings& s) {
   Trainer& trainer = opened.trainer;
   Pipeline pipeline(source, trained.pipeline(opened.workers), report.largest);
   {
-    Printer printer(s);
+    Printer printer(s, opened.trainer.task().predicts_shares());
     pipeline.start(0, 0);
     while (const std::optional<Batch> batch = pipeline.next()) {
       fill_inputs(*batch, trained.normalisation(), trainer.task(),

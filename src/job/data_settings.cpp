@@ -6,15 +6,24 @@
 
 namespace plimsoll::job {
 
+namespace {
+
+Reading parse_reading(const std::string& text) {
+  if (text.empty()) return Reading::found;
+  if (text == "classes") return Reading::classes;
+  if (text == "labels") return Reading::labels;
+  if (text == "numbers") return Reading::numbers;
+  if (text == "boxes") return Reading::boxes;
+  throw UsageError({.where = "--read-as",
+                    .got = "'" + text + "'",
+                    .expected = "expected classes, labels, numbers or boxes"});
+}
+
+}  // namespace
+
 SourceOptions DataSettings::source_options() const {
-  if (!read_as.empty() && read_as != "classes" && read_as != "boxes")
-    throw UsageError({.where = "--read-as",
-                      .got = "'" + read_as + "'",
-                      .expected = "expected classes or boxes"});
   return {.part = part,
-          .reading = read_as.empty()      ? Reading::found
-                     : read_as == "boxes" ? Reading::boxes
-                                          : Reading::classes,
+          .reading = parse_reading(read_as),
           .cache = cache,
           .images = images,
           .label_map = label_map,

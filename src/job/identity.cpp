@@ -18,6 +18,10 @@ std::string fingerprint(const Source& source) {
   for (std::int64_t i = 0; i < source.size(); ++i)
     add(fmt::format("{} {} {}", std::filesystem::path(source.path(i)).filename().string(),
                     source.number(i), source.label(i)));
+  for (std::int64_t i = 0; i < source.size(); ++i) {
+    for (std::int32_t label : source.labels(i)) add(std::to_string(label));
+    for (float number : source.numbers(i)) add(fmt::format("{:a}", number));
+  }
   for (const std::string& name : source.class_names()) add(name);
   return fmt::format("{} samples of {} classes ({:016x})", source.size(),
                      source.class_names().size(), hash);
@@ -42,6 +46,9 @@ RunIdentity identity_of(const RunSettings& s, const TrainingData& loaded, const 
                  {"data", fingerprint(*loaded.train)},
                  {"pictures", fmt::format("content {:016x}", loaded.train_content)},
                  {"seed", std::to_string(s.seed)}};
+  // Of one label each nothing is said, as ever.
+  if (loaded.train->target_kind() == TargetKind::labels) identity.is["targets"] = "labels";
+  if (loaded.train->target_kind() == TargetKind::numbers) identity.is["targets"] = "numbers";
   identity.with = {{"batch", std::to_string(input.batch)},
                    {"accumulate", std::to_string(s.memory.accumulate)},
                    {"stash", s.memory.stash},

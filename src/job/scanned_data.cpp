@@ -35,6 +35,7 @@ void add_finding(const ScannedData& data, const Finding& finding, Severity sever
 }
 
 void find_class_remarks(const ScannedData& data, std::vector<Remark>& remarks) {
+  if (data.source->target_kind() == TargetKind::numbers) return;
   const std::vector<std::string>& names = data.source->class_names();
   const std::vector<std::int64_t>& counts = data.source->index().per_class;
   const bool has_boxes = data.source->has_boxes();

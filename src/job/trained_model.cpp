@@ -61,6 +61,9 @@ TrainedModel find_trained(const std::string& path, const ModelSettings& asked) {
     say("run.channels", [&](const std::string& v) { trained.model.channels = std::stoll(v); });
   if (asked.classes == 0)
     say("run.classes", [&](const std::string& v) { trained.model.classes = std::stoll(v); });
+  say("run.targets", [&](const std::string& v) {
+    trained.targets = v == "labels" ? TargetKind::labels : TargetKind::numbers;
+  });
   say("run.loss", [&](const std::string& v) { trained.loss.name = v; });
   say("with.label-smoothing", [&](const std::string& v) {
     trained.loss.label_smoothing = std::strtod(v.c_str(), nullptr);
@@ -92,8 +95,9 @@ OpenedModel open_trained(TrainedModel& trained, const SourcePtr& source,
                     {.input = input,
                      .train_batches = {},
                      .evaluate_batches = batch_sizes(source->size(), batch, false),
-                     .task = make_task(trained.loss,
-                                       {.outputs = trained.model.class_count(), .names = names})});
+                     .task = make_task(trained.loss, {.targets = trained.targets,
+                                                      .outputs = trained.model.class_count(),
+                                                      .names = names})});
     Session& session = trainer.session();
     trainer.plan(session.problem(0).all(Fate::keep));
     const Surroundings around =

@@ -19,7 +19,8 @@ struct TrainedModel {
   std::vector<std::string> class_names;  // may be empty: weights of another program
   std::string resize = "bilinear";
   std::string normalise = "tf";
-  LossOptions loss;           // that it was trained with
+  LossOptions loss;  // that it was trained with
+  TargetKind targets = TargetKind::label;
   bool uses_average = false;  // of weights, as they were evaluated in training
 
   PipelineSettings pipeline(int threads) const;

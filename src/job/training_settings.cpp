@@ -79,8 +79,9 @@ TaskPtr TrainingSettings::task(const Source* source) const {
   options.mixed = !augment.empty() && parse_augment(augment, "--augment").mixup > 0;
   TaskData about{.outputs = model.class_count(), .names = {}};
   if (source != nullptr) {
+    about.targets = source->target_kind();
     about.names = source->class_names();
-    about.class_weights = weights_of(*source);
+    if (about.targets == TargetKind::label) about.class_weights = weights_of(*source);
   }
   return make_task(options, about);
 }

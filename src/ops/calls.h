@@ -37,6 +37,15 @@ inline ValueId mean_squared_error(Graph& graph, ValueId output, ValueId target,
   return graph.call("mean_squared_error", {output, target}, {}, name)[0];
 }
 
+// How many labels are told right, and how many samples have all of them.
+inline ValueId binary_accuracy(Graph& graph, ValueId logits, ValueId target,
+                               std::string_view name) {
+  return graph.call1("binary_accuracy", {logits, target}, {}, name);
+}
+inline ValueId absolute_error(Graph& graph, ValueId output, ValueId target, std::string_view name) {
+  return graph.call1("absolute_error", {output, target}, {}, name);
+}
+
 inline ValueId one_hot(Graph& graph, ValueId label, std::int64_t classes, std::string_view name) {
   return graph.call1("one_hot", {label}, {{"classes", classes}}, name);
 }

@@ -18,8 +18,9 @@ struct LossOptions {
 
 // What of the data a task depends on.
 struct TaskData {
+  TargetKind targets = TargetKind::label;
   std::int64_t outputs = 0;               // of the network
-  std::vector<std::string> names;         // of classes; may be empty
+  std::vector<std::string> names;         // of classes or numbers; may be empty
   std::vector<float> class_weights = {};  // by class; empty: all 1
 };
 

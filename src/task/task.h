@@ -117,6 +117,8 @@ class Task {
   // them.
   virtual std::vector<Prediction> predict(std::span<const float> outputs, std::size_t most,
                                           bool raw) const = 0;
+  // Whether such scores are shares of 1, unless raw ones are asked for.
+  virtual bool predicts_shares() const { return true; }
   // A few words below a sample in a picture of its batch.
   virtual std::string caption(const Batch& batch, std::size_t at) const = 0;
 };

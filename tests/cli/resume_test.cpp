@@ -157,7 +157,7 @@ TEST_F(Resume, ARunKilledBeforeItsThawIsFoundAgain) {
   const TemporaryFolder here;
   const std::string command = "train " + images_.folder().path().string() +
                               " --model inception_mini --image 20 --batch 3 --epochs 2 --quiet "
-                              "--freeze 'a_*' --unfreeze-after 1 --threads 1";
+                              "--freeze 'a_*' --unfreeze-after 1 --threads 1 --save-every 1";
   const std::string before = "cd " + here.path().string() + " && ";
   // The second part begins with a status of its own; the run dies before that.
   const Outcome killed = run_program(

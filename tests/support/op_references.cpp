@@ -46,6 +46,27 @@ Rows accumulate(const Attrs&, const In& in) {
   return {each(in[0], [&](auto i) { return in[0].values[i] + in[2].values[0] * in[1].values[i]; })};
 }
 
+Rows absolute_error(const Attrs&, const In& in) {
+  return {{sum(each(in[0], [&](auto i) { return std::abs(in[0].values[i] - in[1].values[i]); }))}};
+}
+
+Rows binary_accuracy(const Attrs&, const In& in) {
+  const Rows logits = rows_of(in[0]);
+  const Rows targets = rows_of(in[1]);
+  double right = 0;
+  double whole = 0;
+  for (std::size_t n = 0; n < logits.size(); ++n) {
+    std::size_t wrong = 0;
+    for (std::size_t k = 0; k < logits[n].size(); ++k) {
+      const double probability = 1 / (1 + std::exp(-logits[n][k]));
+      wrong += std::lround(probability) != std::lround(targets[n][k]) ? 1 : 0;
+    }
+    right += static_cast<double>(logits[n].size() - wrong);
+    whole += wrong == 0 ? 1 : 0;
+  }
+  return {{right, whole}};
+}
+
 Rows accuracy(const Attrs&, const In& in) {
   double first = 0;
   double among_five = 0;
@@ -276,10 +297,12 @@ Rows softmax_cross_entropy(const Attrs& attrs, const In& in) {
 
 OpReference find_reference(std::string_view op) {
   static const std::map<std::string_view, OpReference> references{
+      {"absolute_error", absolute_error},
       {"accumulate", accumulate},
       {"accuracy", accuracy},
       {"adam", adam},
       {"adopt", adopt},
+      {"binary_accuracy", binary_accuracy},
       {"bn_update", bn_update},
       {"concat", concat},
       {"fill", fill},

@@ -287,7 +287,8 @@ std::optional<Batch> Pipeline::next() {
       .count = ready->count,
       .pixels = slot.pixels.first(count * static_cast<std::size_t>(state.settings.picture_bytes())),
       .labels = slot.labels.first(count),
-      .samples = slot.samples.first(count)};
+      .samples = slot.samples.first(count),
+      .source = state.source.get()};
   if (state.settings.augment.mixup > 0) {
     batch.other_labels = slot.other_labels.first(count);
     batch.other_shares = slot.other_shares.first(count);

@@ -90,6 +90,7 @@ struct Batch {
   std::span<const std::uint8_t> pixels;  // [count][height][width][channels]
   std::span<const std::int32_t> labels;
   std::span<const std::int64_t> samples;  // which of the source they are
+  const Source* source = nullptr;
   // With mixup: the other picture's label, and its share.
   std::span<const std::int32_t> other_labels;
   std::span<const float> other_shares;

@@ -18,8 +18,49 @@ void Annotations::add_boxes(std::span<const Box> boxes, Size size) {
   sizes_.push_back({.height = pack(size.height), .width = pack(size.width)});
 }
 
+void Annotations::add_labels(std::span<const std::int32_t> labels) {
+  if (labels_.size() + labels.size() > std::numeric_limits<std::uint32_t>::max())
+    throw DataError({.where = "labels", .got = "more than 2^32", .expected = "expected fewer"});
+  labels_.insert(labels_.end(), labels.begin(), labels.end());
+  label_ends_.push_back(static_cast<std::uint32_t>(labels_.size()));
+}
+
+void Annotations::add_numbers(std::span<const float> numbers) {
+  numbers_each_ = numbers.size();
+  numbers_.insert(numbers_.end(), numbers.begin(), numbers.end());
+}
+
+TargetKind Annotations::kind() const {
+  if (has_boxes()) return TargetKind::boxes;
+  if (!label_ends_.empty()) return TargetKind::labels;
+  return numbers_each_ > 0 ? TargetKind::numbers : TargetKind::label;
+}
+
+std::int64_t Annotations::size() const {
+  switch (kind()) {
+    case TargetKind::boxes: return std::ssize(sizes_);
+    case TargetKind::labels: return std::ssize(label_ends_);
+    case TargetKind::numbers: return static_cast<std::int64_t>(numbers_.size() / numbers_each_);
+    case TargetKind::label: break;
+  }
+  return std::ssize(labels_);
+}
+
+std::span<const std::int32_t> Annotations::labels(std::int64_t i) const {
+  if (label_ends_.empty()) return {};
+  const auto at = static_cast<std::size_t>(i);
+  const std::size_t first = at == 0 ? 0 : label_ends_[at - 1];
+  return std::span(labels_).subspan(first, label_ends_[at] - first);
+}
+
+std::span<const float> Annotations::numbers(std::int64_t i) const {
+  return std::span(numbers_).subspan(static_cast<std::size_t>(i) * numbers_each_, numbers_each_);
+}
+
 void Annotations::settle() {
   labels_.shrink_to_fit();
+  label_ends_.shrink_to_fit();
+  numbers_.shrink_to_fit();
   boxes_.shrink_to_fit();
   box_ends_.shrink_to_fit();
   sizes_.shrink_to_fit();
@@ -51,7 +92,8 @@ std::int32_t Annotations::largest_label() const {
 }
 
 Bytes Annotations::memory() const {
-  return held(labels_) + held(boxes_) + held(box_ends_) + held(sizes_);
+  return held(labels_) + held(label_ends_) + held(numbers_) + held(boxes_) + held(box_ends_) +
+         held(sizes_);
 }
 
 void ListedSource::finish_index() {

@@ -1,4 +1,5 @@
-// What is known about samples beside their bytes, packed: 4 bytes for a label, 24 for a box.
+// What is known about samples beside their bytes, packed: 4 bytes for a label or a number, 24 for a
+// box.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +14,22 @@ namespace plimsoll {
 class Annotations {
  public:
   void add_label(std::int32_t label) { labels_.push_back(label); }
-  // A sample with boxes. All samples of a list have labels or all have boxes.
+  // A sample with any number of labels, or with numbers, as many as every other has.
+  void add_labels(std::span<const std::int32_t> labels);
+  void add_numbers(std::span<const float> numbers);
+  // A sample with boxes. All samples of a list have targets of one kind.
   void add_boxes(std::span<const Box> boxes, Size size);
   // Gives back what growing took too much of.
   void settle();
 
-  std::int64_t size() const { return has_boxes() ? std::ssize(sizes_) : std::ssize(labels_); }
+  TargetKind kind() const;
+  std::int64_t size() const;
   bool has_boxes() const { return !sizes_.empty(); }
   std::int32_t label(std::int64_t i) const {
-    return has_boxes() ? -1 : labels_[static_cast<std::size_t>(i)];
+    return kind() == TargetKind::label ? labels_[static_cast<std::size_t>(i)] : -1;
   }
+  std::span<const std::int32_t> labels(std::int64_t i) const;
+  std::span<const float> numbers(std::int64_t i) const;
   std::span<const Box> boxes(std::int64_t i) const;
   Size size_of(std::int64_t i) const;
 
@@ -38,6 +45,9 @@ class Annotations {
   };
 
   std::vector<std::int32_t> labels_;
+  std::vector<std::uint32_t> label_ends_;  // of several: those of sample i end at label_ends_[i]
+  std::vector<float> numbers_;
+  std::size_t numbers_each_ = 0;
   std::vector<Box> boxes_;
   std::vector<std::uint32_t> box_ends_;  // of sample i: boxes [box_ends_[i-1], box_ends_[i])
   std::vector<PackedSize> sizes_;
@@ -49,6 +59,11 @@ class ListedSource : public Source {
   std::int64_t size() const override { return annotations_.size(); }
   const std::vector<std::string>& class_names() const override { return class_names_; }
   bool has_boxes() const override { return annotations_.has_boxes(); }
+  TargetKind target_kind() const override { return annotations_.kind(); }
+  std::span<const std::int32_t> labels(std::int64_t i) const override {
+    return annotations_.labels(i);
+  }
+  std::span<const float> numbers(std::int64_t i) const override { return annotations_.numbers(i); }
   std::int32_t label(std::int64_t i) const override { return annotations_.label(i); }
   std::span<const Box> boxes(std::int64_t i) const override { return annotations_.boxes(i); }
   Size annotated_size(std::int64_t i) const override { return annotations_.size_of(i); }

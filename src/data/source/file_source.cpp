@@ -46,6 +46,17 @@ void FileSource::add(std::string_view relative_path, Bytes size, std::int32_t la
   annotations_.add_label(label);
 }
 
+void FileSource::add(std::string_view relative_path, Bytes size,
+                     std::span<const std::int32_t> labels) {
+  add_name(relative_path, size);
+  annotations_.add_labels(labels);
+}
+
+void FileSource::add(std::string_view relative_path, Bytes size, std::span<const float> numbers) {
+  add_name(relative_path, size);
+  annotations_.add_numbers(numbers);
+}
+
 void FileSource::add(std::string_view relative_path, Bytes size, std::span<const Box> boxes,
                      Size picture) {
   add_name(relative_path, size);

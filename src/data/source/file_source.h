@@ -39,6 +39,8 @@ class FileSource final : public ListedSource {
 
   // `size`: bytes of the file as it is now.
   void add(std::string_view relative_path, Bytes size, std::int32_t label);
+  void add(std::string_view relative_path, Bytes size, std::span<const std::int32_t> labels);
+  void add(std::string_view relative_path, Bytes size, std::span<const float> numbers);
   void add(std::string_view relative_path, Bytes size, std::span<const Box> boxes, Size picture);
   void add_defect(Complaint complaint);
   void add_note(std::string note);

@@ -50,6 +50,12 @@ bool may_be_number(std::string_view field) {
   return field.empty() || (error == std::errc() && end == field.data() + field.size());
 }
 
+// A number that no class would be called by.
+bool has_fraction(std::string_view field) {
+  field = trim(field);
+  return !field.empty() && may_be_number(field) && !parse_integer(field);
+}
+
 [[noreturn]] void ask(std::string_view where, const std::string& got) {
   throw DataError(
       {.where = std::string(where) + ": line 1",
@@ -57,6 +63,11 @@ bool may_be_number(std::string_view field) {
        .expected = "expected columns that tell which",
        .hint = "for boxes, name the columns in a first line: filename,xmin,ymin,xmax,ymax,class; "
                "for classes, --read-as classes takes path and label alone"});
+}
+
+// Every column beside the path is a target.
+bool is_of_columns(Reading reading) {
+  return reading == Reading::labels || reading == Reading::numbers;
 }
 
 std::optional<ListColumns> parse_header(const CsvRow& row, Reading reading,
@@ -69,7 +80,12 @@ std::optional<ListColumns> parse_header(const CsvRow& row, Reading reading,
   if (!path) return std::nullopt;
   ListColumns columns{.path = *path, .label = label.value_or(0), .has_header = true};
   if (reading != Reading::classes) columns.corners = find_corners(row);
-  if (!label && !columns.corners) return std::nullopt;
+  if (!label && !columns.corners && !is_of_columns(reading)) return std::nullopt;
+  if (is_of_columns(reading)) {
+    columns.targets = reading == Reading::labels ? TargetKind::labels : TargetKind::numbers;
+    columns.label = columns.path == 0 ? 1 : 0;
+    return columns;
+  }
   if (!label)
     throw DataError({.where = std::string(where) + ": line 1",
                      .got = "columns of boxes, and none of their classes",
@@ -85,6 +101,10 @@ std::optional<ListColumns> parse_header(const CsvRow& row, Reading reading,
 // By what the fields look like.
 ListColumns guess(const CsvRow& row, Reading reading, std::string_view where) {
   if (reading == Reading::classes) return {};
+  if (reading == Reading::labels) return {.targets = TargetKind::labels};
+  if (reading == Reading::numbers) return {.targets = TargetKind::numbers};
+  if (row.fields.size() == 2 && has_fraction(row.fields[1]))
+    return {.targets = TargetKind::numbers};
   std::string look;  // of each field: 1 may be a number, x is none
   for (const std::string& field : row.fields) look += may_be_number(field) ? '1' : 'x';
   if (look == "x11111" || look == "x1111x")

@@ -48,6 +48,9 @@ class NamedPart final : public Source {
   std::int64_t size() const override { return whole_->size(); }
   const std::vector<std::string>& class_names() const override { return whole_->class_names(); }
   bool has_boxes() const override { return whole_->has_boxes(); }
+  TargetKind target_kind() const override { return whole_->target_kind(); }
+  std::span<const std::int32_t> labels(std::int64_t i) const override { return whole_->labels(i); }
+  std::span<const float> numbers(std::int64_t i) const override { return whole_->numbers(i); }
   std::int32_t label(std::int64_t i) const override { return whole_->label(i); }
   std::span<const Box> boxes(std::int64_t i) const override { return whole_->boxes(i); }
   Size annotated_size(std::int64_t i) const override { return whole_->annotated_size(i); }

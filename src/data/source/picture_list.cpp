@@ -99,6 +99,9 @@ SourcePtr open_picture_list(const fs::path& path, const SourceOptions& options) 
   const fs::path folder = find_pictures(path, text, columns, options);
   if (columns.corners) return open_box_list(path, text, folder, columns, options);
 
+  if (columns.targets != TargetKind::label)
+    return open_target_list(path, text, folder, columns, options);
+
   const auto source = std::make_shared<FileSource>("a list of path,label", folder);
   ClassNumbers classes(options.class_names);
   if (columns.has_header) has_row = reader.next(row);

@@ -34,6 +34,11 @@ SourcePtr open_box_list(const std::filesystem::path& path, std::string_view text
                         const std::filesystem::path& folder, const ListColumns& columns,
                         const SourceOptions& options);
 
+// Rows of several labels or of numbers; open_picture_list's part for them.
+SourcePtr open_target_list(const std::filesystem::path& path, std::string_view text,
+                           const std::filesystem::path& folder, const ListColumns& columns,
+                           const SourceOptions& options);
+
 // File and label of a row. DataError if fields are missing or empty; `needs_label`: that too.
 ListRow parse_row(const CsvRow& row, const std::filesystem::path& path, const ListColumns& columns,
                   bool needs_label);

@@ -27,6 +27,11 @@ class Subset final : public Source {
   std::int64_t size() const override { return std::ssize(members_); }
   const std::vector<std::string>& class_names() const override { return whole_->class_names(); }
   bool has_boxes() const override { return whole_->has_boxes(); }
+  TargetKind target_kind() const override { return whole_->target_kind(); }
+  std::span<const std::int32_t> labels(std::int64_t i) const override {
+    return whole_->labels(at(i));
+  }
+  std::span<const float> numbers(std::int64_t i) const override { return whole_->numbers(at(i)); }
   std::int32_t label(std::int64_t i) const override { return whole_->label(at(i)); }
   std::span<const Box> boxes(std::int64_t i) const override { return whole_->boxes(at(i)); }
   Size annotated_size(std::int64_t i) const override { return whole_->annotated_size(at(i)); }
@@ -74,6 +79,7 @@ void count_samples(const Source& source, Index& index) {
     index.max_boxes = std::max<std::int64_t>(index.max_boxes, std::ssize(boxes));
     for (const Box& box : boxes) count(box.label);
     if (!source.has_boxes()) count(source.label(i));
+    for (std::int32_t label : source.labels(i)) count(label);
   }
 }
 

@@ -33,6 +33,14 @@ struct Box {
 // Has an area, inside the picture after clipping. Others must not reach a loss.
 bool is_usable(const Box& box);
 
+// What is known of every sample of a source.
+enum class TargetKind : std::uint8_t {
+  label,    // one class
+  labels,   // any number of classes
+  numbers,  // as many numbers as the source has names
+  boxes,
+};
+
 // What the whole of a source amounts to.
 struct Index {
   std::string kind;  // for people: "a folder per class"
@@ -74,6 +82,12 @@ class Source {
   virtual const std::vector<std::string>& class_names() const = 0;
   // Whether samples carry boxes, and no label of their own.
   virtual bool has_boxes() const = 0;
+  virtual TargetKind target_kind() const {
+    return has_boxes() ? TargetKind::boxes : TargetKind::label;
+  }
+  // The classes, or the numbers, of sample i; empty where the source has other targets.
+  virtual std::span<const std::int32_t> labels(std::int64_t) const { return {}; }
+  virtual std::span<const float> numbers(std::int64_t) const { return {}; }
   // The class of sample i; -1 where it has none.
   virtual std::int32_t label(std::int64_t i) const = 0;
   virtual std::span<const Box> boxes(std::int64_t i) const = 0;

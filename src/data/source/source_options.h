@@ -26,6 +26,8 @@ struct RecordKeys {
 enum class Reading {
   found,    // by its looks; DataError with both readings where they do not tell
   classes,  // sub-folders are classes; rows of a list are path,label
+  labels,   // rows of a list are path,label,label,...: any number of classes
+  numbers,  // rows of a list are path,number,...
   boxes,    // XML files and rows of a list are boxes
 };
 
