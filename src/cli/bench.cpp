@@ -46,16 +46,11 @@ struct LayerTime {
   double flops = 0;
 };
 
-// Multiplications and additions of convolutions and dense layers: what the peak is about.
-bool is_arithmetic(const Node& node) {
-  return node.op->name.starts_with("conv2d") ||
-         node.op->name.find("depthwise") != std::string::npos || node.op->name.starts_with("dense");
-}
-
+// Of what the peak is about.
 double step_flops(const Session& session) {
   double flops = 0;
   for (const Node& node : session.graph(0).nodes())
-    if (is_arithmetic(node)) flops += cost_of(session.graph(0), node).flops;
+    if (node.op->is_arithmetic) flops += cost_of(session.graph(0), node).flops;
   return flops;
 }
 
@@ -70,9 +65,8 @@ std::vector<LayerTime> measure_layers(Session& session) {
     session.run_instruction(0, i);
     const double seconds = watch.seconds();
     const bool runs = instructions[i].kind == StepKind::run;
-    const std::string& name =
-        runs ? graph.node(instructions[i].node).name : graph.value(instructions[i].value).name;
-    const std::string layer = name.substr(0, name.find('/'));
+    const std::string& layer =
+        runs ? graph.node(instructions[i].node).layer : graph.layer_of(instructions[i].value);
     const auto [at, is_new] = index.try_emplace(layer, times.size());
     if (is_new) times.push_back({.layer = layer});
     LayerTime& time = times[at->second];
@@ -81,11 +75,11 @@ std::vector<LayerTime> measure_layers(Session& session) {
       continue;
     }
     const Node& node = graph.node(instructions[i].node);
-    const bool backward = instructions[i].node.at() >= session.backward_begin(0);
+    const bool backward = node.phase >= Phase::backward;
     (instructions[i].again ? time.again : backward ? time.backward : time.forward) += seconds;
-    if (is_arithmetic(node)) time.flops += cost_of(graph, node).flops;
+    if (node.op->is_arithmetic) time.flops += cost_of(graph, node).flops;
     const std::string kernel(session.kernel_name(0, instructions[i].node));
-    if (is_arithmetic(node) && time.kernels.find(kernel) == std::string::npos)
+    if (node.op->is_arithmetic && time.kernels.find(kernel) == std::string::npos)
       time.kernels += (time.kernels.empty() ? "" : ",") + kernel;
   }
   return times;

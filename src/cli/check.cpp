@@ -64,17 +64,8 @@ double flops_per_image(const job::ModelSettings& options) {
   options.factory()(builder);
   double flops = 0;
   const Graph& graph = builder.graph();
-  for (const Node& node : graph.nodes()) {
-    const bool is_arithmetic = node.op->name.starts_with("conv2d") ||
-                               node.op->name.starts_with("depthwise") ||
-                               node.op->name.starts_with("dense");
-    if (node.op->cost == nullptr || !is_arithmetic) continue;
-    std::vector<Spec> in;
-    std::vector<Spec> out;
-    for (const ValueId id : node.in) in.push_back(graph.spec(id));
-    for (const ValueId id : node.out) out.push_back(graph.spec(id));
-    flops += node.op->cost(node.attrs, in, out).flops;
-  }
+  for (const Node& node : graph.nodes())
+    if (node.op->is_arithmetic) flops += cost_of(graph, node).flops;
   return 3 * flops;
 }
 

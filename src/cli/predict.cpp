@@ -181,9 +181,9 @@ int run(const Settings& s) {
     pipeline.start(0, 0);
     while (const std::optional<Batch> batch = pipeline.next()) {
       fill_inputs(*batch, trained.normalisation(), trainer.task(),
-                  trainer.tensors(Phase::evaluate, batch->count), 0, batch->count);
+                  trainer.tensors(Purpose::evaluate, batch->count), 0, batch->count);
       trainer.evaluate_step(batch->count);
-      const TensorView logits = trainer.logits(Phase::evaluate, batch->count);
+      const TensorView logits = trainer.logits(Purpose::evaluate, batch->count);
       for (std::int64_t i = 0; i < batch->count; ++i)
         printer.print(
             source->path(batch->samples[static_cast<std::size_t>(i)]),

@@ -62,9 +62,9 @@ std::string ProgressPrinter::line_of(const Progress& p) const {
   return fmt::format(
       "epoch {}/{} · {}{}/{} · loss {:.4f} · {} {:.4f} · {:.1f} img/s · eta {} · mem {}{} · data "
       "wait {:.1f} %{}",
-      p.epoch, p.epochs, p.phase == Phase::train ? "" : "validating · ", p.batch, p.batches, p.loss,
-      metric_.brief, p.metrics[0], p.images_per_second, duration_text(p.seconds_left), resident,
-      budget_bytes_ == kUnlimited.count ? "" : " of " + to_string(Bytes{budget_bytes_}),
+      p.epoch, p.epochs, p.purpose == Purpose::train ? "" : "validating · ", p.batch, p.batches,
+      p.loss, metric_.brief, p.metrics[0], p.images_per_second, duration_text(p.seconds_left),
+      resident, budget_bytes_ == kUnlimited.count ? "" : " of " + to_string(Bytes{budget_bytes_}),
       p.data_wait_percent, p.trouble.empty() ? "" : " · " + p.trouble);
 }
 

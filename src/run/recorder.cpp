@@ -216,7 +216,7 @@ void Recorder::note(const Progress& progress, const RunState& state) {
   progress_ = progress;
   state_ = state;
   const std::int64_t all_steps = progress.batches * options_.epochs;
-  if (progress.phase == Phase::train && all_steps > 0)
+  if (progress.purpose == Purpose::train && all_steps > 0)
     steps_ = options_.steps > 0 ? std::min(options_.steps, all_steps) : all_steps;
 }
 

@@ -109,7 +109,7 @@ void RunLoop::begin_epoch() {
     return;
   }
   if (!std::exchange(is_fed_, true)) data_.train.start(state_.epoch, state_.position);
-  progress_.phase = Phase::train;
+  progress_.purpose = Purpose::train;
   progress_.epoch = state_.epoch + 1;
   epoch_speed_ = {};
   place_ = Place::training;
@@ -252,7 +252,7 @@ void RunLoop::begin_evaluation() {
                    .during = {monitor_, Activity::validating},
                    .progress = progress_});
   Progress& progress = evaluation_->progress;
-  progress.phase = Phase::evaluate;
+  progress.purpose = Purpose::evaluate;
   progress.batch = 0;
   progress.batches = (data_.validation_samples + options_.batch - 1) / options_.batch;
   place_ = Place::evaluating;

@@ -15,7 +15,7 @@
 namespace plimsoll {
 
 struct Progress {
-  Phase phase = Phase::train;
+  Purpose purpose = Purpose::train;
   std::int64_t epoch = 0, epochs = 0;   // epoch counts from 1
   std::int64_t batch = 0, batches = 0;  // done in this phase, and in all
   std::int64_t step = 0;                // of the whole run

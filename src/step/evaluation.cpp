@@ -27,7 +27,7 @@ bool Evaluator::next() {
   const std::optional<Batch> batch = data_.next();
   waited_ += watch.seconds();
   if (!batch) return false;
-  const StepTensors tensors = trainer_.tensors(Phase::evaluate, batch->count);
+  const StepTensors tensors = trainer_.tensors(Purpose::evaluate, batch->count);
   fill_inputs(*batch, how_, trainer_.task(), tensors, 0, batch->count);
   const StepResult result = trainer_.evaluate_step(batch->count);
   if (tally_ != nullptr) tally_->add(tensors, *batch);

@@ -5,6 +5,7 @@
 #include "autodiff/autodiff.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "ops/calls.h"
 
 namespace plimsoll {
 namespace {
@@ -37,12 +38,18 @@ Forward build_forward(const OpTable& ops, const nn::Input& input, const NetworkF
       keep.push_back(id);
   if (fusion == Fusion::full) {
     forward.graph = fuse(forward.graph, keep);
-    MergedGraph merged = merge_siblings(
-        forward.graph, keep, [&](std::string_view weight) { return lr_factor(tuning, weight); });
+    MergedGraph merged = merge_siblings(forward.graph, keep, [&](const Value& weight) {
+      return lr_factor(tuning, weight.layer, weight.name);
+    });
     forward.graph = std::move(merged.graph);
     forward.step.merged = std::move(merged.merged);
   }
   return forward;
+}
+
+TaskValues append_task(Graph& graph, const Task& task, const nn::Heads& heads, bool training) {
+  const PhaseScope phase(graph, Phase::loss);
+  return task.append(graph, heads, training);
 }
 
 // The loss and, if asked for, the penalty for large weights.
@@ -52,8 +59,25 @@ ValueId append_penalty(Graph& graph, ValueId loss, double l2) {
     if (graph.values()[v].role == Role::parameter && graph.values()[v].spec.shape.rank() > 1)
       kernels.push_back({static_cast<std::int32_t>(v)});
   if (kernels.empty()) return loss;
-  const ValueId penalty = graph.call1("l2", kernels, {{"factor", l2}}, "l2");
-  return graph.call1("add", {loss, penalty}, {}, "loss/with_l2");
+  const PhaseScope phase(graph, Phase::loss);
+  const ValueId penalty = ops::l2(graph, kernels, l2, "l2");
+  const LayerScope scope(graph, "loss");
+  return ops::add(graph, {loss, penalty}, "loss/with_l2");
+}
+
+// What updates ask before they change anything.
+ValueId append_norm(Graph& graph, ValueId loss, const std::vector<Gradient>& gradients) {
+  const PhaseScope phase(graph, Phase::backward);
+  Values values;
+  for (const Gradient& gradient : gradients) values.push_back(gradient.value);
+  return ops::global_norm(graph, loss, values, "norm");
+}
+
+// The name that patterns see: of weights that were merged, which share a factor, the first's.
+const std::string& pattern_name(const std::string& weight, const StepGraph& step) {
+  for (const MergedParameter& merged : step.merged)
+    if (merged.whole == weight) return merged.part;
+  return weight;
 }
 
 void append_updates(Graph& graph, const std::vector<Gradient>& gradients,
@@ -63,36 +87,40 @@ void append_updates(Graph& graph, const std::vector<Gradient>& gradients,
   const ValueId step = optimizer.needs_step
                            ? graph.add_value("step", plain({1}, DType::i64), Role::input)
                            : kNoValue;
+  result->slot_kinds = optimizer.slots;
   for (const Gradient& gradient : gradients) {
-    const Value parameter = graph.value(gradient.parameter);
-    Values in{gradient.parameter, gradient.value};
+    const Value parameter = graph.value(gradient.of);
+    const LayerScope scope(graph, parameter.layer);
+    Values in{gradient.of, gradient.value};
     for (const std::string& slot : optimizer.slots) {
-      result->slots.push_back("optimizer/" + parameter.name + "/" + slot);
-      in.push_back(graph.add_value(result->slots.back(), parameter.spec, Role::state));
+      result->slots.push_back(slot_name(parameter.name, slot));
+      in.push_back(graph.add_value(result->slots.back(), parameter.spec, Role::optimizer));
     }
     in.push_back(lr);
     if (step) in.push_back(step);
     in.push_back(norm);
     Attrs attrs = optimizer.attrs;
-    attrs.set("lr_factor", lr_factor(tuning, parameter.name));
+    attrs.set("lr_factor",
+              lr_factor(tuning, parameter.layer, pattern_name(parameter.name, *result)));
     const ValueId updated = graph.call(optimizer.op, in, attrs, parameter.name + "/update")[0];
     if (tuning.average == 0) continue;
-    result->averages.push_back("average/" + parameter.name);
-    const ValueId average = graph.add_value(result->averages.back(), parameter.spec, Role::state);
-    graph.call("moving_average", {average, updated, norm}, {{"decay", tuning.average}},
-               parameter.name + "/average");
+    result->averages.push_back({average_name(parameter.name), parameter.name});
+    const ValueId average =
+        graph.add_value(result->averages.back().copy, parameter.spec, Role::average);
+    ops::moving_average(graph, average, updated, norm, tuning.average, parameter.name + "/average");
   }
 }
 
 // Puts sums over the parts of a batch in the place of gradients.
 void accumulate(Graph& graph, std::vector<Gradient>& gradients, StepGraph* result) {
+  const PhaseScope phase(graph, Phase::backward);
   const ValueId share = graph.add_value("share", plain({1}), Role::input);
   for (Gradient& gradient : gradients) {
-    const Value parameter = graph.value(gradient.parameter);
+    const Value parameter = graph.value(gradient.of);
+    const LayerScope scope(graph, parameter.layer);
     result->sums.push_back("accumulated/" + parameter.name);
-    const ValueId total = graph.add_value(result->sums.back(), parameter.spec, Role::state);
-    gradient.value =
-        graph.call1("accumulate", {total, gradient.value, share}, {}, parameter.name + "/sum");
+    const ValueId total = graph.add_value(result->sums.back(), parameter.spec, Role::accumulated);
+    gradient.value = ops::accumulate(graph, total, gradient.value, share, parameter.name + "/sum");
   }
 }
 
@@ -100,23 +128,30 @@ void accumulate(Graph& graph, std::vector<Gradient>& gradients, StepGraph* resul
 // a later part may still turn out bad.
 void append_statistics(Graph& graph, const nn::RunningStatistics& r, double momentum, ValueId norm,
                        Part part, StepGraph* result) {
-  Values moving{r.moving_mean, r.moving_variance};
+  const LayerScope scope(graph, graph.layer_of(r.moving_mean));
+  ops::Moments moving{r.moving_mean, r.moving_variance};
   const std::string name = graph.value(r.moving_mean).name;
   if (part != Part::whole)
-    for (ValueId& id : moving) {
-      const Value value = graph.value(id);
+    for (ValueId* id : {&moving.mean, &moving.variance}) {
+      const Value value = graph.value(*id);
       result->copies.push_back({"moving/" + value.name, value.name});
-      id = graph.add_value(result->copies.back().copy, value.spec, Role::state);
+      *id = graph.add_value(result->copies.back().copy, value.spec, Role::statistics);
     }
-  const Values moved = graph.call("bn_update", {moving[0], moving[1], r.mean, r.variance, norm},
-                                  {{"momentum", momentum}}, name + "/update");
+  const ops::Moments moved =
+      ops::bn_update(graph, moving, {r.mean, r.variance}, norm, momentum, name + "/update");
   if (part != Part::last) return;
-  graph.call("adopt", {r.moving_mean, moved[0], norm}, {}, name + "/adopt");
-  graph.call("adopt", {r.moving_variance, moved[1], norm}, {},
+  ops::adopt(graph, r.moving_mean, moved.mean, norm, name + "/adopt");
+  ops::adopt(graph, r.moving_variance, moved.variance, norm,
              graph.value(r.moving_variance).name + "/adopt");
 }
 
 }  // namespace
+
+std::string slot_name(std::string_view weight, std::string_view slot) {
+  return "optimizer/" + std::string(weight) + "/" + std::string(slot);
+}
+
+std::string average_name(std::string_view weight) { return "average/" + std::string(weight); }
 
 bool matches(const std::string& pattern, std::string_view name) {
   return ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
@@ -127,9 +162,7 @@ bool is_frozen(const Tuning& tuning, std::string_view layer) {
                      [&](const std::string& pattern) { return matches(pattern, layer); });
 }
 
-double lr_factor(const Tuning& tuning, std::string_view weight) {
-  weight = weight.substr(0, weight.find("--"));  // of merged weights, which share a factor
-  const std::string_view layer = weight.substr(0, weight.rfind('/'));
+double lr_factor(const Tuning& tuning, std::string_view layer, std::string_view weight) {
   double factor = 1;
   for (const auto& [pattern, value] : tuning.lr_factors)
     if (matches(pattern, pattern.find('/') == std::string::npos ? layer : weight)) factor = value;
@@ -142,41 +175,35 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
   const OptimizerOp rule = optimizer_op(optimizer);
   Forward forward = build_forward(ops, input, network, nn::Mode::training, tuning, fusion);
   Graph& graph = forward.graph;
-  const TaskValues measures = task.append(graph, forward.heads, true);
+  const TaskValues measures = append_task(graph, task, forward.heads, true);
   Values results = measures.results;
   const ValueId total = append_penalty(graph, measures.loss, l2);
-  std::size_t backward_begin = graph.nodes().size();
   std::vector<Gradient> gradients = append_backward(graph, total);
 
   if (part != Part::whole) accumulate(graph, gradients, &forward.step);
-  Values norm_inputs{total};
-  for (const Gradient& gradient : gradients) norm_inputs.push_back(gradient.value);
-  ValueId norm = graph.call1("global_norm", norm_inputs, {}, "norm");
+  ValueId norm = append_norm(graph, total, gradients);
   if (fusion == Fusion::full) {
     Keep keep{&norm};
     for (ValueId& id : results) keep.push_back(&id);
     for (Gradient& gradient : gradients) {
-      keep.push_back(&gradient.parameter);
+      keep.push_back(&gradient.of);
       keep.push_back(&gradient.value);
     }
     for (nn::RunningStatistics& r : forward.running)
       for (ValueId* id : {&r.moving_mean, &r.moving_variance, &r.mean, &r.variance})
         keep.push_back(id);
     graph = fold_gradient_sums(graph, keep);
-    const std::size_t nodes = graph.nodes().size();
     graph = fold_normalisation(graph, keep);
-    backward_begin -= nodes - graph.nodes().size();
   }
   // Updates come last: a step that is not finite leaves every resident as it was.
+  const PhaseScope phase(graph, Phase::update);
   if (part != Part::early) append_updates(graph, gradients, rule, tuning, norm, &forward.step);
   for (const nn::RunningStatistics& r : forward.running)
     append_statistics(graph, r,
                       tuning.batch_norm_momentum > 0 ? tuning.batch_norm_momentum : r.momentum,
                       norm, part, &forward.step);
-  settle_views(graph);
   results.push_back(norm);
-  forward.step.tape = {
-      .graph = std::move(graph), .results = results, .backward_begin = backward_begin};
+  forward.step.tape = {.graph = std::move(graph), .results = results};
   return std::move(forward.step);
 }
 
@@ -184,16 +211,13 @@ StepGraph evaluation_graph(const OpTable& ops, const nn::Input& input,
                            const NetworkFactory& network, const Task& task, const Tuning& tuning,
                            Fusion fusion) {
   Forward forward = build_forward(ops, input, network, nn::Mode::inference, tuning, fusion);
-  Values results = task.append(forward.graph, forward.heads, false).results;
+  Values results = append_task(forward.graph, task, forward.heads, false).results;
   if (fusion == Fusion::full) {
     Keep keep;
     for (ValueId& id : results) keep.push_back(&id);
     forward.graph = fold_normalisation(forward.graph, keep);
   }
-  settle_views(forward.graph);
-  const std::size_t nodes = forward.graph.nodes().size();
-  forward.step.tape = {
-      .graph = std::move(forward.graph), .results = results, .backward_begin = nodes};
+  forward.step.tape = {.graph = std::move(forward.graph), .results = results};
   return std::move(forward.step);
 }
 

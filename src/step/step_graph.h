@@ -27,7 +27,7 @@ struct Tuning {
 };
 bool matches(const std::string& pattern, std::string_view name);
 bool is_frozen(const Tuning& tuning, std::string_view layer);
-double lr_factor(const Tuning& tuning, std::string_view weight);
+double lr_factor(const Tuning& tuning, std::string_view layer, std::string_view weight);
 
 // Names of the values a step is fed and read by.
 //   in:  image f32 [N,C,H,W] · lr f32 [1] · step i64 [1] · sample i64 [2] (position of the first in
@@ -38,15 +38,21 @@ struct StepGraph {
   std::vector<nn::Layer> layers;          // in Keras's order
   std::vector<nn::Parameter> parameters;  // of the layers, in that order, under their own names
   std::vector<MergedParameter> merged;    // those that lie inside a larger one
-  std::vector<std::string> slots;         // names of the optimizer's residents, all start at zero
-  std::vector<std::string> averages;      // "average/<weight>", start as the weight
-  // Of batches in parts: what is zero and what is like another resident when a batch begins.
+  std::vector<std::string> slot_kinds;  // what the optimizer remembers of every weight: "momentum"
+  std::vector<std::string> slots;       // names of its residents, all start at zero
+  // A resident that starts as another one.
   struct Copy {
     std::string copy, of;
   };
+  std::vector<Copy> averages;  // "average/<weight>"
+  // Of batches in parts: what is zero and what is like another resident when a batch begins.
   std::vector<std::string> sums;
   std::vector<Copy> copies;
 };
+
+// Names of residents that follow a weight.
+std::string slot_name(std::string_view weight, std::string_view slot);
+std::string average_name(std::string_view weight);
 
 // How far the graph is rewritten. `plain` runs layer by layer as written: for comparisons.
 enum class Fusion : std::uint8_t { full, plain };

@@ -34,20 +34,20 @@ Trainer::Tapes Trainer::make_tapes(const OpTable& ops, const NetworkFactory& net
   };
   for (std::int64_t batch : options.train_batches) {
     if (batch <= largest) {
-      want({Phase::train, Part::whole, batch});
+      want({Purpose::train, Part::whole, batch});
       continue;
     }
-    want({Phase::train, Part::last, (batch - 1) % largest + 1});
-    want({Phase::train, Part::early, largest});
+    want({Purpose::train, Part::last, (batch - 1) % largest + 1});
+    want({Purpose::train, Part::early, largest});
   }
-  for (std::int64_t batch : options.evaluate_batches) want({Phase::evaluate, Part::whole, batch});
+  for (std::int64_t batch : options.evaluate_batches) want({Purpose::evaluate, Part::whole, batch});
   expect(!keys.empty(), "a trainer has something to run");
   Tapes tapes{{}, keys, {.tape = TapeRequest{Graph(ops)}}};
   nn::Input input = options.input;
   for (const TapeKey& key : keys) {
     input.batch = key.batch;
     StepGraph step =
-        key.phase == Phase::train
+        key.purpose == Purpose::train
             ? training_graph(ops, input, network, *options.task, options.l2, options.optimizer,
                              options.tuning, options.fusion, key.part)
             : evaluation_graph(ops, input, network, *options.task, options.tuning, options.fusion);
@@ -118,7 +118,7 @@ StepResult Trainer::run_part(const TapeKey& key, float lr, std::int64_t step, st
 
 StepResult Trainer::train_step(std::int64_t batch, float lr, std::int64_t step,
                                std::int64_t sample) noexcept {
-  return run_part({Phase::train, Part::whole, batch}, lr, step, sample, 1);
+  return run_part({Purpose::train, Part::whole, batch}, lr, step, sample, 1);
 }
 
 void Trainer::begin_parts(std::int64_t batch) {
@@ -141,7 +141,7 @@ void Trainer::over_parts(std::int64_t batch, const FillPart& fill, Each each) {
     const std::int64_t count = std::min(largest_part_, batch - first);
     const bool is_last = first + count == batch;
     const Part part = batch <= largest_part_ ? Part::whole : is_last ? Part::last : Part::early;
-    const TapeKey key{Phase::train, part, count};
+    const TapeKey key{Purpose::train, part, count};
     fill(tensors(tape_of(key)), first, count);
     each(key, first, static_cast<double>(count) / static_cast<double>(batch));
   }
@@ -170,16 +170,15 @@ void Trainer::watch_batch(std::int64_t batch, std::int64_t step, std::int64_t sa
     const std::size_t tape = tape_of(key);
     set_scalars(tape, 0, step, sample + first, static_cast<float>(share));
     session_.run_watched(tape, [&](const Node& node, std::span<const TensorView> out) {
-      if (!going) return false;
       going = look(node, out);
-      return going && node.op->name != "global_norm";  // updates come behind it
+      return going;
     });
     session_.check_spill();
   });
 }
 
 StepResult Trainer::evaluate_step(std::int64_t batch) noexcept {
-  const std::size_t tape = tape_of(Phase::evaluate, batch);
+  const std::size_t tape = tape_of(Purpose::evaluate, batch);
   session_.run(tape);
   return read_result(tape);
 }

@@ -29,7 +29,7 @@ struct TrainerOptions {
   KernelChoice kernels = KernelChoice::best;
 };
 
-enum class Phase : std::uint8_t { train, evaluate };
+enum class Purpose : std::uint8_t { train, evaluate };
 
 struct StepResult {
   double loss = 0;           // mean over the batch, regularisation not counted
@@ -49,20 +49,20 @@ class Trainer {
   // what is cheap.
   void open(const std::filesystem::path& spill_directory = {});
 
-  TensorView image(Phase phase, std::int64_t batch) const {
-    return session_.view(tape_of(phase, batch), "image");
+  TensorView image(Purpose purpose, std::int64_t batch) const {
+    return session_.view(tape_of(purpose, batch), "image");
   }
   // Its image part is the same for every batch size.
   const Shape& image_shape() const {
     return session_.graph(0).spec(session_.graph(0).find("image")).shape;
   }
   // Inputs before a step, results after it.
-  StepTensors tensors(Phase phase, std::int64_t batch) const {
-    return tensors(tape_of(phase, batch));
+  StepTensors tensors(Purpose purpose, std::int64_t batch) const {
+    return tensors(tape_of(purpose, batch));
   }
   const Task& task() const { return *task_; }
-  TensorView logits(Phase phase, std::int64_t batch) const {
-    return session_.view(tape_of(phase, batch), "logits");
+  TensorView logits(Purpose purpose, std::int64_t batch) const {
+    return session_.view(tape_of(purpose, batch), "logits");
   }
 
   // One update from a batch of one piece. `step` counts updates done before, `sample` samples
@@ -87,13 +87,13 @@ class Trainer {
   // The training graph of the first batch size.
   const StepGraph& step_graph() const { return step_; }
   // The tape of batches that are trained or evaluated in one piece.
-  std::size_t tape_of(Phase phase, std::int64_t batch) const {
-    return tape_of({phase, Part::whole, batch});
+  std::size_t tape_of(Purpose purpose, std::int64_t batch) const {
+    return tape_of({purpose, Part::whole, batch});
   }
 
  private:
   struct TapeKey {
-    Phase phase;
+    Purpose purpose;
     Part part;
     std::int64_t batch;
     bool operator==(const TapeKey&) const = default;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "draw/confusion_chart.h"
+#include "ops/calls.h"
 #include "task/class_counts.h"
 #include "task/heads.h"
 
@@ -81,7 +82,7 @@ class Classification final : public Task {
       return append_loss(graph, logits, targets, layer);
     };
     const ValueId main = append_main_loss(graph, heads, loss);
-    const ValueId counts = graph.call1("accuracy", {heads.logits, label}, {}, "correct");
+    const ValueId counts = ops::accuracy(graph, heads.logits, label, "correct");
     return {.loss = append_auxiliary_loss(graph, heads, main, loss, o_.auxiliary_weight),
             .results = {main, counts, heads.logits}};
   }
@@ -156,14 +157,12 @@ class Classification final : public Task {
     if (o_.loss == kCategorical) {
       Values in{logits};
       in.insert(in.end(), targets.begin(), targets.end());
-      return graph.call("softmax_cross_entropy", in, {{"smoothing", o_.label_smoothing}}, layer)[0];
+      return ops::softmax_cross_entropy(graph, in, o_.label_smoothing, layer);
     }
-    const std::int64_t classes = graph.spec(logits).shape[1];
     const ValueId target =
-        graph.call1("one_hot", {targets[0]}, {{"classes", classes}}, layer + "/target");
-    const bool binary = o_.loss == kBinary;
-    return graph.call(binary ? "sigmoid_cross_entropy" : "mean_squared_error", {logits, target}, {},
-                      layer)[0];
+        ops::one_hot(graph, targets[0], graph.spec(logits).shape[1], layer + "/target");
+    return o_.loss == kBinary ? ops::sigmoid_cross_entropy(graph, logits, target, layer)
+                              : ops::mean_squared_error(graph, logits, target, layer);
   }
 
   float weight_of(std::int32_t label) const {
