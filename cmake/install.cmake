@@ -1,8 +1,9 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS plimsoll_core EXPORT plimsoll-targets ARCHIVE)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plimsoll
-        FILES_MATCHING PATTERN "*.h" PATTERN "cli" EXCLUDE)
+# What we promise to keep; headers of src/ are nobody's but ours.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/plimsoll
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/plimsoll)

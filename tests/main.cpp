@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/bug_handler.h"
+#include "base/error.h"
 
 namespace {
 

@@ -3,8 +3,6 @@
 #include <atomic>
 #include <cstdlib>
 
-#include "base/bug_handler.h"
-
 namespace plimsoll {
 namespace {
 

@@ -9,7 +9,6 @@
 #include <system_error>
 #include <vector>
 
-#include "base/bug_handler.h"
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/text.h"

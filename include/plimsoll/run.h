@@ -1,0 +1,65 @@
+// A training run that is asked for what happens next.
+//
+//   plimsoll::v1::Run run({.data = {.path = "photos"}, .memory = "500MiB", .out = "runs/photos"});
+//   while (const auto event = run.next())
+//     if (const auto* epoch = std::get_if<plimsoll::v1::EpochDone>(&*event)) ...
+//
+// Nothing here prints, ends the process, installs a signal handler, or changes settings of the
+// process; what a watchdog would say goes into Message and log.txt.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <plimsoll/events.h>
+#include <plimsoll/settings.h>
+
+namespace plimsoll::v1 {
+
+// Not thread-safe, but for stop(). At most one at a time in a process.
+class Run {
+ public:
+  // Reads all data once, plans the run into its budget and opens its directory: a new one, or one
+  // in which this very run goes on. UsageError, DataError; BudgetError, with what would help, if it
+  // does not fit: then nothing was started. Uses the OpenMP team as it is.
+  explicit Run(const Settings& settings);
+  // Goes on with the run in that directory, as it was asked for; what `changes` names is different
+  // from here on, by long option: {"epochs", "20"}.
+  static Run resume(const std::string& directory,
+                    const std::map<std::string, std::string>& changes = {});
+  Run(Run&&) noexcept;
+  Run& operator=(Run&&) noexcept;
+  ~Run();
+
+  // Works until something happened, one step or one batch of validation at the most. Nothing after
+  // Finished, and at once where is_complete(). DataError when the last checkpoint cannot be
+  // written, and when data goes bad: then the checkpoint of the last good step was written.
+  std::optional<Event> next();
+
+  // The run writes its checkpoint and finishes instead of the next step. From any thread or signal
+  // handler.
+  void stop() noexcept;
+
+  // The run that was found has done all that is asked for.
+  bool is_complete() const;
+  // The run directory, which has weights/last.safetensors, results.csv, log.txt.
+  std::string directory() const;
+  // The step from which it goes on; 0: it begins.
+  std::int64_t resumed_step() const;
+  std::int64_t predicted_bytes() const;
+
+ private:
+  class Body;
+  explicit Run(std::unique_ptr<Body> body);
+  std::unique_ptr<Body> body_;
+};
+
+// Sets the size of the OpenMP team for the whole process, for all OpenMP code in it, and returns
+// what was given. 0: the cores the process may use. UsageError for a number that makes no sense.
+// The numbers of a run depend on it in their last bits.
+int use_threads(std::int64_t threads);
+
+}  // namespace plimsoll::v1

@@ -1,0 +1,12 @@
+// Public settings as those of a job.
+#pragma once
+
+#include <plimsoll/settings.h>
+
+#include "job/run_settings.h"
+
+namespace plimsoll::api {
+
+job::RunSettings run_settings(const v1::Settings& settings);
+
+}  // namespace plimsoll::api
