@@ -17,8 +17,8 @@ std::int64_t logical_bytes(const Spec& spec) { return spec.shape.elements() * si
 
 }  // namespace
 
-OthersEstimate estimate_others(const OpTable& ops, const nn::Input& input,
-                               const NetworkFactory& network, std::int64_t slots) {
+FrameworkEstimate estimate_frameworks(const OpTable& ops, const nn::Input& input,
+                                      const NetworkFactory& network, std::int64_t slots) {
   nn::Builder builder(ops, input, nn::Mode::training);
   network(builder);
   const Graph& graph = builder.graph();
@@ -39,7 +39,7 @@ OthersEstimate estimate_others(const OpTable& ops, const nn::Input& input,
     if (node.op->name == "max_pool")
       positions += graph.spec(node.out[0]).shape.elements() * size_of(DType::i64);
   }
-  OthersEstimate estimate;
+  FrameworkEstimate estimate;
   for (std::size_t v = 0; v < saved.size(); ++v)
     if (saved[v] && !is_resident(graph.values()[v].role))
       estimate.saved += logical_bytes(graph.values()[v].spec);
