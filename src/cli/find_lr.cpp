@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json_text.h"
+#include "base/memory_usage.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -68,6 +69,7 @@ class Bench {
                     find_levers(s.maker(&data_, threads), s.memory, ready_.run));
     const nn::Input input = s.model.input();
     ready_.trainer.open(s.memory.spill);
+    check_held(ready_.run.plan, Bytes{budget.bytes}, budget.bound_by, memory_usage().now());
     const int workers = ready_.run.plan.workers;
     pipeline_.emplace(data_.train, s.pipeline(input, true, workers),
                       s.pipeline_memory(data_, input, workers));

@@ -174,6 +174,7 @@ RunReport Training::train_stage(Ready& ready, const RunState& from) {
   const nn::Input input = s_.model.input();
   release_free_memory();  // what planning held is not to lie beside the arena
   ready.trainer.open(s_.memory.spill);
+  check_held(ready.run.plan, Bytes{budget_.bytes}, budget_.bound_by, memory_usage().now());
   load(ready.trainer, from);
   s_.run.predicted_bytes = ready.run.plan.total_bytes;
   s_.run.ledger = ready.run.plan.ledger;
