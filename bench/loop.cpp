@@ -15,24 +15,20 @@
 #include "data/data.h"
 #include "ops/table.h"
 #include "run/run.h"
+#include "step/evaluation.h"
 #include "zoo/zoo.h"
 
 namespace plimsoll {
 namespace {
 
-// Formats what a terminal would be sent.
-class Drawing final : public RunObserver {
- public:
-  void on_progress(const Progress& p) override {
-    text_ = fmt::format("{} {} {:.4f} {:.4f} {:.1f}", p.epoch, p.batch, p.loss, p.accuracy,
-                        p.images_per_second);
-  }
-  void on_epoch_end(const Progress& p, const std::optional<Progress>&) override { on_progress(p); }
-  void on_message(const std::string& text) override { text_ = text; }
-
- private:
-  std::string text_;
-};
+// What a terminal would be sent.
+std::string drawn(const RunEvent& event) {
+  const auto* done = std::get_if<StepDone>(&event);
+  if (done == nullptr) return {};
+  const Progress& p = done->progress;
+  return fmt::format("{} {} {:.4f} {:.4f} {:.1f}", p.epoch, p.batch, p.loss, p.metrics[0],
+                     p.images_per_second);
+}
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -60,11 +56,7 @@ int run(const std::string& model, std::int64_t image, std::int64_t batch, std::i
   RunOptions options{.model = model, .epochs = 1 << 20, .batch = batch, .drop_last = true};
   options.out = std::filesystem::temp_directory_path() / "plimsoll-bench-loop";
   options.save.every_seconds = 30;
-  options.class_names = source->class_names();
   std::filesystem::create_directories(options.out);
-  Drawing observer;
-  const std::atomic<int> interrupt{0};
-  RunState state;
   std::vector<double> bare;
   std::vector<double> whole;
   std::vector<double> beside;  // percent
@@ -74,16 +66,22 @@ int run(const std::string& model, std::int64_t image, std::int64_t batch, std::i
     for (std::int64_t step = 0; step < steps; ++step) {
       const auto next = pipeline.next();
       trainer.train_batch(next->count, 1e-4F, step, step * batch,
-                          [&](const StepInputs& inputs, std::int64_t at, std::int64_t count) {
-                            fill_inputs(*next, {}, {}, inputs, at, count);
+                          [&](const StepTensors& inputs, std::int64_t at, std::int64_t count) {
+                            fill_inputs(*next, {}, trainer.task(), inputs, at, count);
                           });
     }
     const double bare_seconds = first.seconds();
     options.steps = steps;
     options.lr = 1e-4;
     const Stopwatch second;
-    const RunReport report = run_training(trainer, data, options, {}, observer, interrupt);
-    if (round < 0) continue;  // warming up
+    RunReport report;
+    std::size_t letters = 0;
+    Run loop(trainer, data, options, {});
+    while (const std::optional<RunEvent> event = loop.next()) {
+      letters += drawn(*event).size();
+      if (const auto* end = std::get_if<Finished>(&*event)) report = end->report;
+    }
+    if (round < 0 || letters == 0) continue;  // warming up
     const double inside = report.step_seconds + report.wait_seconds;
     beside.push_back(100 * (second.seconds() - inside) / inside);
     bare.push_back(bare_seconds);

@@ -21,7 +21,6 @@ class PlannedTrainer {
                  {.input = {.batch = batch, .channels = network.channels, .image = image},
                   .train_batches = {batch},
                   .evaluate_batches = {},
-                  .loss = {},
                   .optimizer = {}}) {
     session().set_times(KernelTimes::load(cache_directory(), threads));
     plan_ = plan_within(session(), {.bytes = bytes,

@@ -31,10 +31,11 @@ int main(int count, char** words) {
                   {.input = {.batch = 8, .channels = 3, .image = 32}, .train_batches = {8}});
   trainer.open();
   for (int step = 0; step < 20; ++step) {
-    const TensorView image = trainer.image(Phase::train, 8);
+    const TensorView image = trainer.image(Purpose::train, 8);
     for (std::int64_t i = 0; i < 8 * 3 * 32 * 32; ++i)
       image.as<float>()[i] = static_cast<float>(i * 7 % 101) / 50.0F - 1.0F;
-    for (int n = 0; n < 8; ++n) trainer.label(Phase::train, 8).at<std::int32_t>(n) = n;
+    for (int n = 0; n < 8; ++n)
+      trainer.tensors(Purpose::train, 8).at("label").at<std::int32_t>(n) = n;
     const StepResult result = trainer.train_step(8, 0.05F, step, 8 * step);
     if (step % 5 == 4) std::printf("step %d: loss %.4f\n", step + 1, result.loss);
   }

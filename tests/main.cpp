@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/bug_handler.h"
+
 namespace {
 
 // A GoogleTest filter of every test written in `file` (relative to tests/); empty if none is.
@@ -26,6 +28,9 @@ std::string filter_of_file(std::string_view file) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  plimsoll::set_bug_handler([](std::string_view what, const char* file, int line) {
+    std::fprintf(stderr, "%.*s (%s:%d)\n", static_cast<int>(what.size()), what.data(), file, line);
+  });
   testing::InitGoogleTest(&argc, argv);
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];

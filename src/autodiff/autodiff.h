@@ -1,24 +1,29 @@
 // Backward as graph: what it reads are edges the planner can see.
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
 
 namespace plimsoll {
 
-// A parameter and the value that is the gradient of the loss by it.
+// A value and the gradient by it: of what is differentiated where it is a seed, of its sum over all
+// seeds where it is a result.
 struct Gradient {
-  ValueId parameter;
+  ValueId of;
   ValueId value;
 };
 
-// Appends to `graph` the nodes that compute d loss / d parameter for every value of role parameter
-// that `loss` (one element) depends on. Gradients are returned last parameter first, as backward
-// makes them, and marked Role::gradient. Where a value feeds several nodes their gradients are
-// summed as they arrive, in reverse order of the nodes. Throws UsageError naming a node on the way
-// that has no gradient.
+// Appends to `graph`, in phase backward, the nodes that compute the gradient by every one of
+// `targets` (parameters, inputs or values inside the network) that a seed depends on: the sum over
+// all seeds of their gradient times their derivative. Gradients are returned last target first, as
+// backward makes them; those of parameters are marked Role::gradient. Where a value feeds several
+// nodes their gradients are summed as they arrive, in reverse order of the nodes. Throws UsageError
+// naming a node on the way that has no gradient.
+std::vector<Gradient> append_backward(Graph& graph, const std::vector<Gradient>& seeds,
+                                      const Values& targets);
+
+// The same for one loss (one element) by every parameter.
 std::vector<Gradient> append_backward(Graph& graph, ValueId loss);
 
 }  // namespace plimsoll

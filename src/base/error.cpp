@@ -1,7 +1,9 @@
 #include "base/error.h"
 
-#include <cstdio>
+#include <atomic>
 #include <cstdlib>
+
+#include "base/bug_handler.h"
 
 namespace plimsoll {
 namespace {
@@ -15,14 +17,17 @@ std::string sentence(const Complaint& c) {
   return text;
 }
 
+std::atomic<BugHandler> bug_handler = nullptr;
+
 }  // namespace
 
 Error::Error(Complaint complaint)
     : std::runtime_error(sentence(complaint)), complaint_(std::move(complaint)) {}
 
+BugHandler set_bug_handler(BugHandler handler) { return bug_handler.exchange(handler); }
+
 void bug(std::string_view what, const char* file, int line) {
-  std::fprintf(stderr, "plimsoll: this is a bug in Plimsoll: %.*s (%s:%d)\n",
-               static_cast<int>(what.size()), what.data(), file, line);
+  if (const BugHandler handler = bug_handler) handler(what, file, line);
   std::abort();
 }
 

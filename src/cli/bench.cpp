@@ -13,10 +13,10 @@
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
-#include "cli/crowding.h"
-#include "cli/memory_options.h"
 #include "cli/options.h"
 #include "kernels/fma_peak.h"
+#include "machine/crowding.h"
+#include "machine/team.h"
 #include "ops/table.h"
 #include "step/synthetic_batch.h"
 
@@ -25,11 +25,12 @@ namespace {
 
 struct Settings {
   CommonOptions common;
-  ModelOptions model;
+  std::optional<std::int64_t> threads;
+  job::ModelSettings model;
   OptimizerOptions optimizer;
   std::int64_t steps = 5;
   bool layers = false;
-  MemoryOptions memory;
+  job::MemorySettings memory;
 };
 
 double median(std::vector<double> values) {
@@ -45,16 +46,11 @@ struct LayerTime {
   double flops = 0;
 };
 
-// Multiplications and additions of convolutions and dense layers: what the peak is about.
-bool is_arithmetic(const Node& node) {
-  return node.op->name.starts_with("conv2d") ||
-         node.op->name.find("depthwise") != std::string::npos || node.op->name.starts_with("dense");
-}
-
+// Of what the peak is about.
 double step_flops(const Session& session) {
   double flops = 0;
   for (const Node& node : session.graph(0).nodes())
-    if (is_arithmetic(node)) flops += cost_of(session.graph(0), node).flops;
+    if (node.op->is_arithmetic) flops += cost_of(session.graph(0), node).flops;
   return flops;
 }
 
@@ -69,9 +65,8 @@ std::vector<LayerTime> measure_layers(Session& session) {
     session.run_instruction(0, i);
     const double seconds = watch.seconds();
     const bool runs = instructions[i].kind == StepKind::run;
-    const std::string& name =
-        runs ? graph.node(instructions[i].node).name : graph.value(instructions[i].value).name;
-    const std::string layer = name.substr(0, name.find('/'));
+    const std::string& layer =
+        runs ? graph.node(instructions[i].node).layer : graph.layer_of(instructions[i].value);
     const auto [at, is_new] = index.try_emplace(layer, times.size());
     if (is_new) times.push_back({.layer = layer});
     LayerTime& time = times[at->second];
@@ -80,11 +75,11 @@ std::vector<LayerTime> measure_layers(Session& session) {
       continue;
     }
     const Node& node = graph.node(instructions[i].node);
-    const bool backward = instructions[i].node.at() >= session.backward_begin(0);
+    const bool backward = node.phase >= Phase::backward;
     (instructions[i].again ? time.again : backward ? time.backward : time.forward) += seconds;
-    if (is_arithmetic(node)) time.flops += cost_of(graph, node).flops;
+    if (node.op->is_arithmetic) time.flops += cost_of(graph, node).flops;
     const std::string kernel(session.kernel_name(0, instructions[i].node));
-    if (is_arithmetic(node) && time.kernels.find(kernel) == std::string::npos)
+    if (node.op->is_arithmetic && time.kernels.find(kernel) == std::string::npos)
       time.kernels += (time.kernels.empty() ? "" : ",") + kernel;
   }
   return times;
@@ -120,20 +115,19 @@ int run(const Settings& settings) {
     throw UsageError({.where = "--steps",
                       .got = std::to_string(settings.steps),
                       .expected = "expected at least 1"});
-  const int threads = settings.common.apply_threads();
+  const int threads = use_threads(settings.threads);
   const CrowdMonitor crowding(threads);
   const nn::Input input = settings.model.input();
-  Variant variant{Trainer(op_table(), settings.model.factory(),
-                          {.input = input,
-                           .train_batches = {input.batch},
-                           .evaluate_batches = {},
-                           .loss = {},
-                           .optimizer = settings.optimizer}),
-                  {.input_bytes = 0, .threads = threads}};
-  const PlannedRun planned =
-      plan_run(variant, settings.memory, find_budget(settings.memory), input.batch);
+  job::Variant variant{Trainer(op_table(), settings.model.factory(),
+                               {.input = input,
+                                .train_batches = {input.batch},
+                                .evaluate_batches = {},
+                                .optimizer = settings.optimizer}),
+                       {.input_bytes = 0, .threads = threads}};
+  const job::PlannedRun planned =
+      plan_run(variant, settings.memory, budget_of(settings.memory), input.batch);
   Trainer& trainer = variant.trainer;
-  if (!planned.plan.fits) throw refusal(trainer, planned, {});
+  if (!planned.plan.fits) throw job::refusal(trainer, planned, {});
   trainer.open(settings.memory.spill);
   const double peak = kernels::measure_fma_peak_gflops();
   std::vector<double> seconds;
@@ -192,16 +186,18 @@ int run(const Settings& settings) {
 
 }  // namespace
 
-Action add_bench(CLI::App& command) {
+Entry add_bench(CLI::App& command) {
   const auto settings = std::make_shared<Settings>();
-  settings->common.add_to(command);
-  settings->model.add_to(command);
+  add_options(command, settings->model);
+  add_options(command, settings->memory);
+  add_threads(command, settings->threads);
+  begin_group(command, "measurement");
   command.add_option("--optimizer", settings->optimizer.name, "sgd, rmsprop, adam or adamw")
       ->capture_default_str();
   command.add_option("--steps", settings->steps, "steps to measure; the median counts")
       ->capture_default_str();
   command.add_flag("--layers", settings->layers, "a table per layer");
-  settings->memory.add_to(command);
+  settings->common.add_to(command);
   command.footer("Example: plimsoll bench --model inception_v3 --batch 8 --layers");
   return [settings] { return run(*settings); };
 }

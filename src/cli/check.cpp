@@ -10,12 +10,13 @@
 #include "base/stopwatch.h"
 #include "cli/commands.h"
 #include "cli/data_report.h"
-#include "cli/machine.h"
+#include "cli/machine_text.h"
+#include "cli/options.h"
 #include "cli/picture_page.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
-#include "cli/training_options.h"
 #include "kernels/fma_peak.h"
+#include "machine/team.h"
 #include "ops/table.h"
 
 namespace plimsoll::cli {
@@ -23,15 +24,16 @@ namespace {
 
 constexpr std::size_t kMostShown = 50;
 
-struct Settings : TrainingOptions {
+struct Settings : job::TrainingSettings {
+  CommonOptions common;
   bool has_data = false;  // DATA was given, if only as an empty word
   std::string out = "runs";
   std::string pictures;
 };
 
-ScannedData scan_data(const std::string& name, const SourcePtr& source, ScanOptions scan_options,
-                      bool quiet) {
-  ScannedData data{.name = name, .source = source};
+job::ScannedData scan_data(const std::string& name, const SourcePtr& source,
+                           ScanOptions scan_options, bool quiet) {
+  job::ScannedData data{.name = name, .source = source};
   PhaseBar bar("reading " + name, quiet);
   scan_options.progress = [&](const ScanProgress& p) {
     bar.show(p.done, p.samples, p.seconds,
@@ -48,31 +50,22 @@ struct Meaning {
   std::string model;
   nn::Input input;
   // What `train` would do, or why it would not begin; neither of data that is not trained on yet.
-  std::optional<PlannedRun> run;
+  std::optional<job::PlannedRun> run;
   std::string why_not;
   double delivered = 0;  // images/s that one core reads and decodes
   double most = 0;       // images/s that training could take if every core ran at its peak
 };
 
 // Multiplications and additions of a training step per image: forward, and twice that backward.
-double flops_per_image(const ModelOptions& options) {
+double flops_per_image(const job::ModelSettings& options) {
   nn::Input input = options.input();
   input.batch = 1;
   nn::Builder builder(op_table(), input, nn::Mode::training);
   options.factory()(builder);
   double flops = 0;
   const Graph& graph = builder.graph();
-  for (const Node& node : graph.nodes()) {
-    const bool is_arithmetic = node.op->name.starts_with("conv2d") ||
-                               node.op->name.starts_with("depthwise") ||
-                               node.op->name.starts_with("dense");
-    if (node.op->cost == nullptr || !is_arithmetic) continue;
-    std::vector<Spec> in;
-    std::vector<Spec> out;
-    for (const ValueId id : node.in) in.push_back(graph.spec(id));
-    for (const ValueId id : node.out) out.push_back(graph.spec(id));
-    flops += node.op->cost(node.attrs, in, out).flops;
-  }
+  for (const Node& node : graph.nodes())
+    if (node.op->is_arithmetic) flops += cost_of(graph, node).flops;
   return 3 * flops;
 }
 
@@ -88,9 +81,9 @@ SourcePtr without_bad_of(const SourcePtr& part, const ScanReport& whole) {
 }
 
 // What `train` would be given once the bad files are mended or left out.
-TrainingData usable_data(const Settings& settings, const ScannedData& train,
-                         const std::optional<ScannedData>& validation) {
-  TrainingData data{.train = train.source, .largest = train.report.largest};
+job::TrainingData usable_data(const Settings& settings, const job::ScannedData& train,
+                              const std::optional<job::ScannedData>& validation) {
+  job::TrainingData data{.train = train.source, .largest = train.report.largest};
   if (settings.val_split > 0) {
     const SplitSources parts =
         split(train.source, settings.val_split, static_cast<std::uint64_t>(settings.seed));
@@ -106,27 +99,25 @@ TrainingData usable_data(const Settings& settings, const ScannedData& train,
   return data;
 }
 
-// Plans the run; what would keep `train` from beginning goes to `problems`.
-void plan_run(Settings& settings, const ScannedData& train,
-              const std::optional<ScannedData>& validation, const Budget& budget, int threads,
-              Meaning& meaning, std::vector<Problem>& problems) {
+// Plans the run; what would keep `train` from beginning goes to `remarks`.
+void plan_run(Settings& settings, const job::ScannedData& train,
+              const std::optional<job::ScannedData>& validation, const job::Budget& budget,
+              int threads, Meaning& meaning, std::vector<Remark>& remarks) {
   if (train.source->has_boxes()) return;
   try {
-    const TrainingData data = usable_data(settings, train, validation);
-    Ready ready = make_ready(settings, &data, budget, threads);
+    const job::TrainingData data = usable_data(settings, train, validation);
+    job::Ready ready = job::make_ready(settings, &data, budget, threads);
     settings.check_patterns(ready.trainer);
     meaning.input = settings.model.input();
     meaning.run = ready.run;
-    if (!ready.run.plan.fits)
-      throw refusal(ready.trainer, ready.run,
-                    find_levers(settings.maker(&data, threads), settings.memory, ready.run));
+    job::require_fit(ready, settings, &data, threads);
   } catch (const Error& error) {
-    problems.push_back(to_problem(error.complaint()));
-    meaning.why_not = problems.back().what;
+    remarks.push_back(to_remark(error.complaint()));
+    meaning.why_not = remarks.back().what;
   }
 }
 
-Meaning find_meaning(const Settings& settings, const ScannedData& data) {
+Meaning find_meaning(const Settings& settings, const job::ScannedData& data) {
   return {.model = settings.model.model,
           .input = settings.model.input(),
           .run = {},
@@ -135,10 +126,10 @@ Meaning find_meaning(const Settings& settings, const ScannedData& data) {
           .most = kernels::measure_fma_peak_gflops() * 1e9 / flops_per_image(settings.model)};
 }
 
-void judge(const Meaning& meaning, const ScannedData& data, const Machine& machine,
-           std::vector<Problem>& problems) {
+void judge(const Meaning& meaning, const job::ScannedData& data, const Machine& machine,
+           std::vector<Remark>& remarks) {
   if (meaning.delivered * machine.usable < meaning.most)
-    problems.push_back(
+    remarks.push_back(
         {Severity::warning, data.name,
          fmt::format("{:.0f} images/s can be read on all cores and {} could take {:.0f}",
                      meaning.delivered * machine.usable, meaning.model, meaning.most),
@@ -179,34 +170,34 @@ std::string indented(std::string text) {
   return text;
 }
 
-void print_problems(const std::vector<Problem>& problems) {
-  if (problems.empty()) return;
+void print_remarks(const std::vector<Remark>& remarks) {
+  if (remarks.empty()) return;
   fmt::print("findings\n");
   std::size_t shown = 0;
   for (const Severity severity : {Severity::error, Severity::warning, Severity::note})
-    for (const Problem& problem : problems) {
-      if (problem.severity != severity || ++shown > kMostShown) continue;
-      fmt::print("  {:<8} {}: {}\n", name_of(severity), problem.where, problem.what);
-      if (!problem.hint.empty()) fmt::print("           hint: {}\n", indented(problem.hint));
+    for (const Remark& remark : remarks) {
+      if (remark.severity != severity || ++shown > kMostShown) continue;
+      fmt::print("  {:<8} {}: {}\n", name_of(severity), remark.where, remark.what);
+      if (!remark.hint.empty()) fmt::print("           hint: {}\n", indented(remark.hint));
     }
   if (shown > kMostShown) fmt::print("  ... and {} more (--json has all)\n", shown - kMostShown);
 }
 
-nlohmann::ordered_json problems_json(const std::vector<Problem>& problems) {
+nlohmann::ordered_json remarks_json(const std::vector<Remark>& remarks) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Problem& problem : problems) {
-    list.push_back({{"severity", name_of(problem.severity)},
-                    {"where", problem.where},
-                    {"what", problem.what},
-                    {"hint", problem.hint}});
-    if (problem.byte) list.back()["byte"] = *problem.byte;
+  for (const Remark& remark : remarks) {
+    list.push_back({{"severity", name_of(remark.severity)},
+                    {"where", remark.where},
+                    {"what", remark.what},
+                    {"hint", remark.hint}});
+    if (remark.byte) list.back()["byte"] = *remark.byte;
   }
   return list;
 }
 
 // `bad`: how many of the errors are samples that --bad-files skip would leave out.
 std::string verdict(std::int64_t errors, std::int64_t warnings, std::int64_t bad,
-                    const std::optional<ScannedData>& train) {
+                    const std::optional<job::ScannedData>& train) {
   const auto counted = [](std::int64_t count, const char* one, const char* many) {
     return count == 1 ? std::string(one) : fmt::format("{} {}", count, many);
   };
@@ -223,25 +214,25 @@ std::string verdict(std::int64_t errors, std::int64_t warnings, std::int64_t bad
 }
 
 int run(Settings& settings) {
-  const int threads = settings.common.apply_threads();
+  const int threads = use_threads(settings.threads);
   const bool json = settings.common.json;
-  std::vector<Problem> problems;
+  std::vector<Remark> remarks;
   nlohmann::ordered_json result;
-  const Budget budget = find_budget(settings.memory);
-  const Machine machine = examine_machine(settings.out, problems);
-  if (!json) print_text(machine);
+  const job::Budget budget = budget_of(settings.memory);
+  const Machine machine = examine_machine(settings.out, remarks);
+  if (!json) cli::print_text(machine);
 
-  std::optional<ScannedData> train;
-  std::optional<ScannedData> validation;
+  std::optional<job::ScannedData> train;
+  std::optional<job::ScannedData> validation;
   std::optional<Meaning> meaning;
   const auto progress_of = [&](PhaseBar& bar, const Stopwatch& watch) {
     return [&](std::int64_t done, std::int64_t total) {
       bar.show(done, total, watch.seconds(), to_string(Bytes{done}));
     };
   };
-  // Lists and scans one of the two; what keeps it from being read goes to `problems`.
+  // Lists and scans one of the two; what keeps it from being read goes to `remarks`.
   const auto look = [&](const std::string& name, const char* heading, const auto& list,
-                        std::optional<ScannedData>& data) {
+                        std::optional<job::ScannedData>& data) {
     try {
       SourcePtr source;
       {
@@ -250,25 +241,25 @@ int run(Settings& settings) {
         source = list(progress_of(bar, watch));
       }
       if (!source) return;
-      if (!train) settings.settle_sizes(*source);
+      if (!train) job::settle_sizes(settings, *source);
       data = scan_data(name, source,
                        {.workers = threads,
                         .channels = static_cast<int>(settings.model.input().channels),
-                        .memory = left_to_scan(budget)},
+                        .memory = job::left_to_scan(budget)},
                        settings.common.quiet);
     } catch (const Error& error) {
-      problems.push_back(to_problem(error.complaint()));
+      remarks.push_back(to_remark(error.complaint()));
       return;
     }
     data->heading = heading;
-    if (!json) print_text(*data);
-    find_problems(*data, problems);
+    if (!json) cli::print_text(*data);
+    find_remarks(*data, remarks);
   };
   if (settings.has_data)
     look(
         settings.data, "data",
         [&](const auto& progress) {
-          SourceOptions options = settings.data_options.source_options();
+          SourceOptions options = settings.reading.source_options();
           options.progress = progress;
           return open_source(settings.data, options);
         },
@@ -276,15 +267,17 @@ int run(Settings& settings) {
   if (train)
     look(
         settings.validation.empty() ? settings.data : settings.validation, "val",
-        [&](const auto& progress) { return settings.open_validation(*train->source, progress); },
+        [&](const auto& progress) {
+          return job::open_validation(settings, *train->source, progress);
+        },
         validation);
-  if (train && validation) find_problems(*train, *validation, problems);
+  if (train && validation) find_remarks(*train, *validation, remarks);
   if (train) {
     meaning = find_meaning(settings, *train);
-    judge(*meaning, *train, machine, problems);
-    if (std::string note = grey_note(settings.model, train->report); !note.empty())
-      problems.push_back({Severity::note, train->name, std::move(note), ""});
-    plan_run(settings, *train, validation, budget, threads, *meaning, problems);
+    judge(*meaning, *train, machine, remarks);
+    if (std::string note = job::grey_note(settings.model, train->report); !note.empty())
+      remarks.push_back({Severity::note, train->name, std::move(note), ""});
+    plan_run(settings, *train, validation, budget, threads, *meaning, remarks);
     if (!json) print_text(*meaning);
     if (!settings.pictures.empty()) {
       const auto page = write_picture_page(*train, settings.pictures);
@@ -292,8 +285,8 @@ int run(Settings& settings) {
     }
   }
 
-  const auto errors = std::ranges::count(problems, Severity::error, &Problem::severity);
-  const auto warnings = std::ranges::count(problems, Severity::warning, &Problem::severity);
+  const auto errors = std::ranges::count(remarks, Severity::error, &Remark::severity);
+  const auto warnings = std::ranges::count(remarks, Severity::warning, &Remark::severity);
   if (json) {
     result["ok"] = errors == 0;
     result["machine"] = to_json(machine);
@@ -310,10 +303,10 @@ int run(Settings& settings) {
                        {"images_per_second_at_most", meaning->most}};
       result["plan"] = plan_json(*meaning);
     }
-    result["problems"] = problems_json(problems);
+    result["problems"] = remarks_json(remarks);
     fmt::print("{}", json_text(result));
   } else {
-    print_problems(problems);
+    print_remarks(remarks);
     std::int64_t bad = 0;
     for (const auto* data : {&train, &validation})
       if (*data && std::cmp_less((*data)->report.bad.size(), (*data)->source->size()))
@@ -325,11 +318,10 @@ int run(Settings& settings) {
 
 }  // namespace
 
-Action add_check(CLI::App& command) {
+Entry add_check(CLI::App& command) {
   const auto settings = std::make_shared<Settings>();
-  settings->add_to(command);
-  command.add_option("DATA,--data", settings->data,
-                     "what `train` would be given; without it the machine alone");
+  add_options(command, *settings, "what `train` would be given; without it the machine alone");
+  settings->common.add_to(command);
   command.add_option("--out", settings->out, "where runs will be written")->capture_default_str();
   command.add_option("--pictures", settings->pictures,
                      "folder for a page of samples with labels and boxes");
@@ -338,7 +330,7 @@ Action add_check(CLI::App& command) {
       "--pictures "
       "look/");
   return [settings, &command] {
-    settings->check(command);
+    settings->check();
     settings->has_data = command.count("--data") > 0;
     return run(*settings);
   };

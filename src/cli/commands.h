@@ -7,16 +7,16 @@
 
 namespace plimsoll::cli {
 
-using Action = std::function<int()>;
+using Entry = std::function<int()>;
 
-Action add_plan(CLI::App& command);
-Action add_summary(CLI::App& command);
-Action add_bench(CLI::App& command);
-Action add_train(CLI::App& command);
-Action add_check(CLI::App& command);
-Action add_eval(CLI::App& command);
-Action add_predict(CLI::App& command);
-Action add_find_lr(CLI::App& command);
-Action add_top(CLI::App& command);
+Entry add_plan(CLI::App& command);
+Entry add_summary(CLI::App& command);
+Entry add_bench(CLI::App& command);
+Entry add_train(CLI::App& command);
+Entry add_check(CLI::App& command);
+Entry add_eval(CLI::App& command);
+Entry add_predict(CLI::App& command);
+Entry add_find_lr(CLI::App& command);
+Entry add_top(CLI::App& command);
 
 }  // namespace plimsoll::cli

@@ -7,188 +7,14 @@
 #include "base/text.h"
 
 namespace plimsoll::cli {
+
+using job::counted;
+using job::ScannedData;
+
 namespace {
 
-constexpr double kImbalance = 10;
 constexpr std::size_t kMostClassesShown = 40;
 constexpr std::size_t kMostGroupsShown = 10;
-
-std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
-// "a.jpg, b.jpg and 12 more".
-std::string examples(const ScannedData& data, const std::vector<std::int64_t>& samples,
-                     std::int64_t count) {
-  constexpr std::size_t kShown = 3;
-  std::vector<std::string> names;
-  for (const std::int64_t i : samples)
-    if (names.size() < kShown) names.push_back(data.place(i));
-  const std::int64_t more = count - std::ssize(names);
-  return join(names, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
-}
-
-using Leaks = std::vector<std::pair<std::int64_t, std::int64_t>>;
-
-// The name of a sample's class; empty where it has none.
-std::string class_of(const ScannedData& data, std::int64_t i) {
-  const std::int32_t label = data.source->label(i);
-  return label < 0 ? "" : data.source->class_names()[static_cast<std::size_t>(label)];
-}
-
-void add_finding(const ScannedData& data, const Finding& finding, Severity severity,
-                 std::string_view one, std::string_view many, std::string hint,
-                 std::vector<Problem>& problems) {
-  if (finding.count == 0) return;
-  problems.push_back(
-      {severity, data.name,
-       counted(finding.count, one, many) + ": " + examples(data, finding.samples, finding.count),
-       std::move(hint)});
-}
-
-void find_class_problems(const ScannedData& data, std::vector<Problem>& problems) {
-  const std::vector<std::string>& names = data.source->class_names();
-  const std::vector<std::int64_t>& counts = data.source->index().per_class;
-  const bool has_boxes = data.source->has_boxes();
-  std::vector<std::string> empty;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (counts[i] == 0) empty.push_back("'" + names[i] + "'");
-    if (names[i].starts_with('.'))
-      problems.push_back({Severity::warning, data.name,
-                          "the hidden folder '" + names[i] + "' is a class, as it is for Keras",
-                          "remove it if it is not meant"});
-  }
-  if (!empty.empty()) {
-    const std::size_t count = empty.size();
-    if (count > 10) empty.resize(10);
-    problems.push_back({Severity::warning, data.name,
-                        counted(static_cast<std::int64_t>(count), "class has", "classes have") +
-                            (has_boxes ? " no boxes: " : " no samples: ") + join(empty, ", ") +
-                            (count > 10 ? ", ..." : ""),
-                        "their outputs would only learn to be silent"});
-  }
-  // A detector of one kind of thing is a detector; a classifier of one class is none.
-  if (names.size() < 2 && !has_boxes)
-    problems.push_back({Severity::warning, data.name, "there is only one class",
-                        "a network learns nothing from it"});
-  std::int64_t least = 0;
-  std::int64_t most = 0;
-  for (const std::int64_t count : counts)
-    if (count > 0) {
-      least = least == 0 ? count : std::min(least, count);
-      most = std::max(most, count);
-    }
-  if (least > 0 && static_cast<double>(most) > kImbalance * static_cast<double>(least)) {
-    const auto name_of = [&](std::int64_t count) {
-      return names[static_cast<std::size_t>(std::ranges::find(counts, count) - counts.begin())];
-    };
-    problems.push_back({Severity::warning, data.name,
-                        fmt::format("classes are uneven: '{}' has {} and '{}' {}", name_of(most),
-                                    most, name_of(least), least),
-                        has_boxes ? "the rare ones will be found less well"
-                                  : "accuracy will say little about the rare ones"});
-  }
-}
-
-void find_box_problems(const ScannedData& data, std::vector<Problem>& problems) {
-  const ScanReport& report = data.report;
-  add_finding(data, report.inverted, Severity::warning, "box has its corners exchanged",
-              "boxes have their corners exchanged", "left out of training", problems);
-  add_finding(data, report.empty, Severity::warning, "box has no area", "boxes have no area",
-              "left out of training", problems);
-  add_finding(data, report.outside, Severity::warning, "box reaches beyond its picture",
-              "boxes reach beyond their pictures", "cut at its edge", problems);
-  add_finding(data, report.other_size, Severity::warning,
-              "picture has another size than its annotation says",
-              "pictures have another size than their annotations say",
-              "boxes are placed by the annotation's size; look at the pictures (--pictures DIR)",
-              problems);
-}
-
-}  // namespace
-
-std::string ScannedData::place(std::int64_t i) const {
-  const std::string where = source->where(i);
-  const std::string folder = name + (name.ends_with('/') ? "" : "/");
-  return where.starts_with(folder) ? where.substr(folder.size()) : where;
-}
-
-std::int64_t ScannedData::bad() const {
-  return std::ssize(report.bad) + std::ssize(source->defects());
-}
-
-void find_problems(const ScannedData& data, std::vector<Problem>& problems) {
-  const ScanReport& report = data.report;
-  for (const Complaint& defect : data.source->defects()) problems.push_back(to_problem(defect));
-  for (const BadSample& bad : report.bad) problems.push_back(to_problem(bad.complaint));
-  for (const std::string& note : data.source->index().notes)
-    problems.push_back({Severity::note, data.name, note, ""});
-  if (!report.is_whole)
-    problems.push_back({Severity::warning, data.name, "the scan was stopped before its end", ""});
-  find_class_problems(data, problems);
-  add_finding(data, report.wrong_extension, Severity::note,
-              "file is of another format than its name says",
-              "files are of another format than their names say",
-              "read all the same: the content decides", problems);
-  add_finding(data, report.turned, Severity::note, "photograph is stored turned (EXIF, XMP)",
-              "photographs are stored turned (EXIF, XMP)",
-              "turned upright, boxes too; tools that ignore it see them otherwise", problems);
-  for (const auto& [words, finding] : report.oddities)
-    add_finding(data, finding, Severity::note, "JPEG has " + words, "JPEGs have " + words,
-                "read all the same: it changes no pixel", problems);
-  if (report.duplicates_of_other_class.count > 0)
-    add_finding(data, report.duplicates_of_other_class, Severity::warning,
-                "sample is in two classes with the same content",
-                "samples are in several classes with the same content",
-                "decide which class each belongs to", problems);
-  if (!report.duplicates.empty()) {
-    std::int64_t copies = 0;
-    for (const auto& group : report.duplicates) copies += std::ssize(group) - 1;
-    const auto& first = report.duplicates[0];
-    problems.push_back({Severity::warning, data.name,
-                        fmt::format("{} of other samples, in {}; the first: {} = {}",
-                                    counted(copies, "sample is a copy", "samples are copies"),
-                                    counted(std::ssize(report.duplicates), "group", "groups"),
-                                    data.place(first[0]), data.place(first[1])),
-                        "they weigh more than others, and leak when the set is split"});
-  }
-  find_box_problems(data, problems);
-}
-
-void find_problems(const ScannedData& train, const ScannedData& validation,
-                   std::vector<Problem>& problems) {
-  Leaks same;
-  Leaks other;
-  for (const auto& leak : find_leaks(train.report, validation.report))
-    (class_of(validation, leak.first) == class_of(train, leak.second) ? same : other)
-        .push_back(leak);
-  if (!other.empty()) {
-    const auto [in_validation, in_train] = other[0];
-    problems.push_back(
-        {Severity::warning, validation.name,
-         fmt::format("{} also in the training data under another class; the first: {} ({}) = {} "
-                     "({})",
-                     counted(std::ssize(other), "sample is", "samples are"),
-                     validation.place(in_validation), class_of(validation, in_validation),
-                     train.source->where(in_train), class_of(train, in_train)),
-         "one of the two labels is wrong; --json has all"});
-  }
-  if (!same.empty())
-    problems.push_back(
-        {Severity::warning, validation.name,
-         fmt::format("{} also in the training data; the first: {} = {}",
-                     counted(std::ssize(same), "sample is", "samples are"),
-                     validation.place(same[0].first), train.source->where(same[0].second)),
-         "val_accuracy would be too good; take them out of one set"});
-}
-
-std::string grey_note(const ModelOptions& model, const ScanReport& report) {
-  if (model.channels != 0 || model.input().channels != 1 || report.coloured == 0) return {};
-  return fmt::format("{} takes grey pictures, and {} in colour; --channels 3 keeps the colour",
-                     model.model, counted(report.coloured, "picture is", "pictures are"));
-}
-
-namespace {
 
 void print_sizes(const ScannedData& data) {
   const ScanReport& report = data.report;
@@ -272,7 +98,7 @@ nlohmann::ordered_json to_json(const ScannedData& data) {
     bool differ = false;
     for (const std::int64_t i : group) {
       differ = differ || data.source->label(i) != data.source->label(group[0]);
-      members.push_back({{"where", data.source->where(i)}, {"class", class_of(data, i)}});
+      members.push_back({{"where", data.source->where(i)}, {"class", data.class_of(i)}});
     }
     if (differ) conflicts.push_back(members);
   }
@@ -315,8 +141,8 @@ nlohmann::ordered_json to_json(const ScannedData& data) {
 nlohmann::ordered_json leaks_json(const ScannedData& train, const ScannedData& validation) {
   nlohmann::ordered_json leaks = nlohmann::ordered_json::array();
   for (const auto& [in_validation, in_train] : find_leaks(train.report, validation.report)) {
-    const std::string here = class_of(validation, in_validation);
-    const std::string there = class_of(train, in_train);
+    const std::string here = validation.class_of(in_validation);
+    const std::string there = train.class_of(in_train);
     leaks.push_back({{"where", validation.source->where(in_validation)},
                      {"class", here},
                      {"train", train.source->where(in_train)},

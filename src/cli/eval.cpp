@@ -8,30 +8,30 @@
 #include "base/json_text.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
-#include "cli/crowding.h"
-#include "cli/data_options.h"
+#include "cli/options.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
-#include "cli/trained_model.h"
-#include "draw/draw.h"
-#include "run/run.h"
+#include "machine/crowding.h"
+#include "machine/team.h"
+#include "step/evaluation.h"
 
 namespace plimsoll::cli {
 namespace {
 
 struct Settings {
   CommonOptions common;
-  ModelOptions model;
-  MemoryOptions memory;
-  DataOptions data_options;
+  std::optional<std::int64_t> threads;
+  job::ModelSettings model;
+  job::MemorySettings memory;
+  job::DataSettings reading;
   std::string weights;
   std::string data;
   std::string picture;
 };
 
 // Names of the data's classes must be those the network was trained on, in their order.
-SourcePtr open_data(const Settings& s, const TrainedModel& trained) {
-  SourceOptions reading = s.data_options.source_options();
+SourcePtr open_data(const Settings& s, const job::TrainedModel& trained) {
+  SourceOptions reading = s.reading.source_options();
   reading.class_names = trained.class_names;
   reading.preferred_parts = {"test", "val", "train"};
   SourcePtr source = open_source(s.data, reading);
@@ -48,53 +48,43 @@ SourcePtr open_data(const Settings& s, const TrainedModel& trained) {
   return source;
 }
 
-nlohmann::ordered_json json_of(const Evaluation& found, const ClassCounts& counts,
-                               const std::vector<std::string>& names) {
-  nlohmann::ordered_json json{
-      {"loss", found.loss}, {"accuracy", found.accuracy}, {"top5", found.top5}};
+nlohmann::ordered_json json_of(const Task& task, const Evaluation& found, const Tally& tally) {
+  nlohmann::ordered_json json{{"loss", found.loss}};
+  for (std::size_t m = 0; m < task.metrics().size(); ++m)
+    json[task.metrics()[m].name] = found.metrics[m];
   json["per_class"] = nlohmann::ordered_json::array();
-  for (std::size_t c = 0; c < names.size(); ++c) {
-    const auto of = static_cast<std::int64_t>(c);
-    json["per_class"].push_back({{"name", names[c]},
-                                 {"images", counts.samples(of)},
-                                 {"recall", counts.recall(of)},
-                                 {"precision", counts.precision(of)}});
-  }
+  for (const ClassResult& one : tally.classes())
+    json["per_class"].push_back({{"name", one.name},
+                                 {"images", one.images},
+                                 {"recall", one.recall},
+                                 {"precision", one.precision}});
   json["images"] = found.samples;
   return json;
 }
 
-void print_text(const Evaluation& found, const ClassCounts& counts,
-                const std::vector<std::string>& names) {
-  fmt::print("{} images · loss {:.4f} · top-1 {:.2f} % · top-5 {:.2f} %\n\n", found.samples,
-             found.loss, 100 * found.accuracy, 100 * found.top5);
+void print_text(const Task& task, const Evaluation& found, const Tally& tally) {
+  fmt::print("{} images · loss {:.4f}", found.samples, found.loss);
+  for (std::size_t m = 0; m < task.metrics().size(); ++m)
+    fmt::print(" · {}", metric_text(task.metrics()[m], found.metrics[m]));
+  fmt::print("\n");
+  const std::vector<ClassResult> classes = tally.classes();
+  if (classes.empty()) return;
   std::size_t width = 5;
-  for (const std::string& name : names) width = std::max(width, name.size());
-  fmt::print("{:<{}} {:>8} {:>8} {:>9}  {}\n", "class", width, "images", "recall", "precision",
+  for (const ClassResult& one : classes) width = std::max(width, one.name.size());
+  fmt::print("\n{:<{}} {:>8} {:>8} {:>9}  {}\n", "class", width, "images", "recall", "precision",
              "most often taken for");
-  for (std::size_t c = 0; c < names.size(); ++c) {
-    const auto of = static_cast<std::int64_t>(c);
-    std::string confused;
-    if (counts.has_confusion()) {
-      const std::int64_t* row = counts.confusion().data() + of * counts.classes();
-      std::int64_t other = -1;
-      for (std::int64_t k = 0; k < counts.classes(); ++k)
-        if (k != of && row[k] > 0 && (other < 0 || row[k] > row[other])) other = k;
-      if (other >= 0 && other < std::ssize(names))
-        confused = fmt::format("{} ({})", names[static_cast<std::size_t>(other)], row[other]);
-    }
-    fmt::print("{:<{}} {:>8} {:>6.1f} % {:>7.1f} %  {}\n", names[c], width, counts.samples(of),
-               100 * counts.recall(of), 100 * counts.precision(of), confused);
-  }
+  for (const ClassResult& one : classes)
+    fmt::print("{:<{}} {:>8} {:>6.1f} % {:>7.1f} %  {}\n", one.name, width, one.images,
+               100 * one.recall, 100 * one.precision, one.mistaken);
 }
 
-int run(const Settings& s, const CLI::App& command) {
+int run(const Settings& s) {
   s.memory.check();
-  const int threads = s.common.apply_threads();
+  const int threads = use_threads(s.threads);
   const CrowdMonitor crowding(threads);
   const bool quiet = s.common.quiet || s.common.json;
-  TrainedModel trained = find_trained(s.weights, s.model, command);
-  const Budget budget = find_budget(s.memory);
+  job::TrainedModel trained = job::find_trained(s.weights, s.model);
+  const job::Budget budget = budget_of(s.memory);
   const SourcePtr source = open_data(s, trained);
   if (!s.common.quiet)
     for (const std::string& note : source->index().notes)
@@ -102,8 +92,8 @@ int run(const Settings& s, const CLI::App& command) {
   const ScanReport report =
       scan(*source, {.workers = threads,
                      .channels = static_cast<int>(trained.model.input().channels),
-                     .memory = left_to_scan(budget)});
-  check_fits(report, budget);
+                     .memory = job::left_to_scan(budget)});
+  job::check_fits(report, budget);
   if (!report.bad.empty() || !source->defects().empty()) {
     const Complaint& first = report.bad.empty() ? source->defects()[0] : report.bad[0].complaint;
     throw DataError({.where = first.where,
@@ -111,27 +101,28 @@ int run(const Settings& s, const CLI::App& command) {
                      .expected = "expected pictures that can be read",
                      .hint = "`plimsoll check` lists all that are bad"});
   }
-  OpenedModel opened = open_trained(trained, source, report.largest, budget, threads);
+  job::OpenedModel opened =
+      job::open_trained(trained, source, source->class_names(), report.largest, budget, threads);
+  const Task& task = opened.trainer.task();
   Pipeline pipeline(source, trained.pipeline(opened.workers), report.largest);
-  ClassCounts counts(trained.model.class_count());
+  const std::unique_ptr<Tally> tally = task.make_tally();
   PhaseBar bar("evaluating", quiet);
   const Stopwatch watch;
-  const std::optional<Evaluation> found =
-      evaluate(opened.trainer, pipeline, trained.normalisation(), &counts,
-               [&](const Evaluation& so_far, double) {
-                 bar.show(so_far.samples, source->size(), watch.seconds(),
-                          fmt::format("top-1 {:.2f} %", 100 * so_far.accuracy));
-                 return true;
-               });
-  if (!s.picture.empty() && counts.has_confusion())
-    write_file(s.picture, draw::confusion_chart_svg(trained.weights.string() + " on " + s.data,
-                                                    source->class_names(), counts.confusion()));
+  Evaluator evaluator(opened.trainer, pipeline, trained.normalisation(), tally.get());
+  const Evaluation& found = evaluator.so_far();
+  while (evaluator.next())
+    bar.show(found.samples, source->size(), watch.seconds(),
+             metric_text(task.metrics()[0], found.metrics[0]));
+  if (!s.picture.empty())
+    for (const EvaluationPicture& picture :
+         tally->pictures(trained.weights.string() + " on " + s.data))
+      write_file(s.picture, picture.svg);
   if (s.common.json) {
-    auto json = json_of(*found, counts, source->class_names());
+    auto json = json_of(task, found, *tally);
     add_memory(json, opened.predicted_bytes);
     fmt::print("{}", json_text(json));
   } else {
-    print_text(*found, counts, source->class_names());
+    print_text(task, found, *tally);
     fmt::print("\n{}\n", memory_text(opened.predicted_bytes));
   }
   return 0;
@@ -139,12 +130,14 @@ int run(const Settings& s, const CLI::App& command) {
 
 }  // namespace
 
-Action add_eval(CLI::App& command) {
+Entry add_eval(CLI::App& command) {
   const auto s = std::make_shared<Settings>();
+  s->model.model.clear();  // as the weights say
+  add_options(command, s->model);
+  add_options(command, s->memory);
+  add_threads(command, s->threads);
+  add_options(command, s->reading);
   s->common.add_to(command);
-  s->model.add_to(command);
-  s->memory.add_to(command);
-  s->data_options.add_to(command);
   command.add_option("RUN_OR_WEIGHTS", s->weights, "a run directory, or a safetensors file")
       ->required();
   command.add_option("DATA", s->data, "as for train; of a set in parts test, else val")->required();
@@ -153,7 +146,7 @@ Action add_eval(CLI::App& command) {
       "Examples:\n"
       "  plimsoll eval runs/demo fashion-mnist\n"
       "  plimsoll eval runs/xception/weights/last.safetensors photos/ --picture confusion.svg");
-  return [s, &command] { return run(*s, command); };
+  return [s] { return run(*s); };
 }
 
 }  // namespace plimsoll::cli

@@ -12,18 +12,21 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/crowding.h"
+#include "cli/options.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
-#include "cli/training_options.h"
+#include "cli/reading_bar.h"
 #include "draw/draw.h"
+#include "machine/crowding.h"
+#include "machine/team.h"
 #include "run/checkpoint.h"
 #include "run/rate_sweep.h"
 
 namespace plimsoll::cli {
 namespace {
 
-struct Settings : TrainingOptions {
+struct Settings : job::TrainingSettings {
+  CommonOptions common;
   SweepOptions sweep;
   std::string grid;
   std::string weights;
@@ -53,8 +56,9 @@ std::string csv_of(const std::vector<RateLoss>& curve) {
 }
 
 // What a sweep reads: nothing is validated.
-TrainingData training_data(Settings& s, const Budget& budget) {
-  TrainingData data = *s.load_data(budget);
+job::TrainingData training_data(Settings& s, const job::Budget& budget, int threads) {
+  job::TrainingData data =
+      job::load_data(s, budget, threads, reading_bar(s.data, s.common.is_quiet()));
   data.validation = nullptr;
   return data;
 }
@@ -62,18 +66,18 @@ TrainingData training_data(Settings& s, const Budget& budget) {
 // A trainer with its data, whose weights go back to where they began.
 class Bench {
  public:
-  Bench(Settings& s, const Budget& budget, int threads)
-      : s_(s), data_(training_data(s, budget)), ready_(make_ready(s, &data_, budget, threads)) {
-    if (!ready_.run.plan.fits)
-      throw refusal(ready_.trainer, ready_.run,
-                    find_levers(s.maker(&data_, threads), s.memory, ready_.run));
+  Bench(Settings& s, const job::Budget& budget, int threads)
+      : s_(s),
+        data_(training_data(s, budget, threads)),
+        ready_(job::make_ready(s, &data_, budget, threads, kBeside)) {
+    job::require_fit(ready_, s, &data_, threads, kBeside);
     const nn::Input input = s.model.input();
     ready_.trainer.open(s.memory.spill);
     check_held(ready_.run.plan, Bytes{budget.bytes}, budget.bound_by, memory_usage().now());
     const int workers = ready_.run.plan.workers;
-    pipeline_.emplace(data_.train, s.pipeline(input, true, workers),
-                      s.pipeline_memory(data_, input, workers));
-    class_weights_ = s.weights_of(*data_.train);
+    PipelineSettings reading = s.pipeline(input, true, workers);
+    reading.on_bad = print_left_out;
+    pipeline_.emplace(data_.train, reading, job::pipeline_memory(s, data_, input, workers));
     restore();
   }
 
@@ -85,18 +89,19 @@ class Bench {
   RunData data() {
     return {.train = *pipeline_,
             .train_samples = data_.train->size(),
-            .normalisation = {.mode = parse_normalisation(s_.normalise, "--normalise")}};
+            .normalisation = s_.normalisation()};
   }
   Trainer& trainer() { return ready_.trainer; }
-  const std::vector<float>& class_weights() const { return class_weights_; }
   std::int64_t predicted_bytes() const { return ready_.run.plan.total_bytes; }
 
  private:
   Settings& s_;
-  TrainingData data_;
-  Ready ready_;
+  // A sweep has no run directory.
+  static constexpr job::Beside kBeside{.draws_first_batch = false};
+
+  job::TrainingData data_;
+  job::Ready ready_;
   std::optional<Pipeline> pipeline_;
-  std::vector<float> class_weights_;
 };
 
 int run_sweep(const Settings& s, Bench& bench, bool quiet) {
@@ -104,7 +109,7 @@ int run_sweep(const Settings& s, Bench& bench, bool quiet) {
   {
     PhaseBar bar("sweeping", quiet);
     const Stopwatch watch;
-    curve = sweep_rates(bench.trainer(), bench.data(), bench.class_weights(), s.sweep,
+    curve = sweep_rates(bench.trainer(), bench.data(), s.sweep,
                         [&](std::int64_t step, const RateLoss& now) {
                           bar.show(step, s.sweep.steps, watch.seconds(),
                                    fmt::format("lr {:.2g} · loss {:.4f}", now.rate, now.smoothed));
@@ -147,8 +152,8 @@ int run_grid(const Settings& s, Bench& bench, const std::vector<double>& rates, 
   for (double rate : rates) {
     PhaseBar bar(fmt::format("lr {:g}", rate), quiet);
     const Stopwatch watch;
-    runs.push_back(try_rate(bench.trainer(), bench.data(), bench.class_weights(), rate,
-                            s.sweep.steps, [&](std::int64_t step, const RateLoss& now) {
+    runs.push_back(try_rate(bench.trainer(), bench.data(), rate, s.sweep.steps,
+                            [&](std::int64_t step, const RateLoss& now) {
                               bar.show(step, s.sweep.steps, watch.seconds(),
                                        fmt::format("loss {:.4f}", now.smoothed));
                               return true;
@@ -225,21 +230,21 @@ int run(Settings s) {
                       .expected = "expected at least 20 steps from a lower to a higher rate"});
   std::vector<double> rates;
   if (!s.grid.empty()) rates = parse_grid(s.grid);
-  const int threads = s.common.apply_threads();
+  const int threads = use_threads(s.threads);
   const CrowdMonitor crowding(threads);
-  const bool quiet = s.common.quiet || s.common.json;
-  Bench bench(s, find_budget(s.memory), threads);
+  const bool quiet = s.common.is_quiet();
+  Bench bench(s, budget_of(s.memory), threads);
   return rates.empty() ? run_sweep(s, bench, quiet) : run_grid(s, bench, rates, quiet);
 }
 
 }  // namespace
 
-Action add_find_lr(CLI::App& command) {
+Entry add_find_lr(CLI::App& command) {
   const auto s = std::make_shared<Settings>();
   s->model.model = "inception_mini";
-  s->draws_first_batch = false;
-  s->add_to(command);
-  command.add_option("DATA,--data", s->data, "as for train")->required();
+  add_options(command, *s, "as for train");
+  command.get_option("--data")->required();
+  begin_group(command, "sweep");
   command.add_option("--from", s->sweep.lowest, "lowest rate")->capture_default_str();
   command.add_option("--to", s->sweep.highest, "highest rate")->capture_default_str();
   command.add_option("--steps", s->sweep.steps, "of the sweep, or of each rate of the grid")
@@ -247,12 +252,13 @@ Action add_find_lr(CLI::App& command) {
   command.add_option("--grid", s->grid, "short runs at these rates instead: 1e-3,1e-4,1e-5");
   command.add_option("--weights", s->weights, "safetensors file to begin with");
   command.add_option("--out", s->out, "folder for pictures and tables")->capture_default_str();
+  s->common.add_to(command);
   command.footer(
       "Examples:\n"
       "  plimsoll find-lr fashion-mnist --model inception_mini --batch 128\n"
       "  plimsoll find-lr photos/ --model xception --batch 8 --grid 1e-1,1e-2,1e-3 --steps 50");
-  return [s, &command] {
-    s->check(command);
+  return [s] {
+    s->check();
     return run(*s);
   };
 }

@@ -9,10 +9,12 @@
 #include <system_error>
 #include <vector>
 
+#include "base/bug_handler.h"
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/config_words.h"
 #include "cli/manual.h"
 #include "cli/options.h"
 #include "cli/standard_streams.h"
@@ -48,11 +50,13 @@ int run(const std::vector<std::string>& words) {
       "  plimsoll plan --model xception --batch 32 --memory 2GiB\n"
       "  plimsoll bench --model inception_v3 --batch 8 --layers\n"
       "`plimsoll help COMMAND` tells about one.");
-  std::map<const CLI::App*, Action> actions;
-  const auto add = [&](const char* name, const char* about, Action (*make)(CLI::App&)) {
+  std::map<const CLI::App*, Entry> entries;
+  const auto add = [&](const char* name, const char* about, Entry (*make)(CLI::App&)) {
     CLI::App* command = app.add_subcommand(name, about);
     command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    actions[command] = make(*command);
+    entries[command] = make(*command);
+    // Anew, so that it stands last.
+    command->set_help_flag("-h,--help", "Print this help message and exit");
   };
   add("plan", "what a run needs, before it starts, and how it fits a budget", add_plan);
   add("summary", "layers, parameters and activation bytes of a network", add_summary);
@@ -82,7 +86,7 @@ int run(const std::vector<std::string>& words) {
     if (!arguments.empty()) {
       const CLI::App* command = nullptr;
       std::vector<std::string> names;
-      for (const auto& [known, action] : actions) {
+      for (const auto& [known, entry] : entries) {
         names.push_back(known->get_name());
         if (names.back() == arguments[0]) command = known;
       }
@@ -118,7 +122,7 @@ int run(const std::vector<std::string>& words) {
     return kFailed;
   }
   check_numbers(*chosen[0]);
-  return actions.at(chosen[0])();
+  return entries.at(chosen[0])();
 }
 
 }  // namespace
@@ -161,6 +165,10 @@ int run_and_complain(const std::vector<std::string>& words) {
 
 int main(int count, char** words) {
   using namespace plimsoll;
+  set_bug_handler([](std::string_view what, const char* file, int line) {
+    std::fprintf(stderr, "plimsoll: this is a bug in Plimsoll: %.*s (%s:%d)\n",
+                 static_cast<int>(what.size()), what.data(), file, line);
+  });
   // A file that may not grow and a reader that went away are errors of a write, not the end.
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);

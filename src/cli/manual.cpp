@@ -67,7 +67,11 @@ std::string command_entry(const CLI::App& command) {
                (option->get_required() ? "" : "]");
   std::string text =
       ".SS \"" + troff(usage) + " [options]\"\n" + troff(command.get_description()) + "\n";
-  for (const CLI::Option* option : command.get_options()) text += option_entry(*option);
+  for (const std::string& group : command.get_groups()) {
+    text += ".PP\n\\fI" + troff(group) + "\\fR\n";
+    for (const CLI::Option* option : command.get_options())
+      if (option->get_group() == group) text += option_entry(*option);
+  }
   return text + verbatim(command.get_footer());
 }
 

@@ -1,161 +1,189 @@
 #include "cli/options.h"
 
-#include <omp.h>
-
-#include <algorithm>
-#include <charconv>
-
-#include "base/cpu.h"
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/config_file.h"
+#include <fmt/format.h>
 
 namespace plimsoll::cli {
 namespace {
 
-constexpr std::int64_t kLargestBatch = 1 << 20;
-constexpr std::int64_t kLargestImage = 1 << 14;
-constexpr std::int64_t kMostClasses = 1 << 20;
-
-void check_range(const char* option, std::int64_t value, std::int64_t least, std::int64_t most) {
-  if (value < least || value > most)
-    throw UsageError(
-        {.where = option,
-         .got = std::to_string(value),
-         .expected = "expected " + std::to_string(least) + " to " + std::to_string(most)});
+void add_optimizer_options(CLI::App& command, job::TrainingSettings& s) {
+  begin_group(command, "optimiser");
+  command.add_option("--optimizer", s.optimizer.name, "sgd, rmsprop, adam or adamw")
+      ->capture_default_str();
+  command.add_option("--momentum", s.momentum, "of sgd and rmsprop")
+      ->default_str(fmt::format("{}", s.optimizer.momentum));
+  command.add_flag("--nesterov", s.optimizer.nesterov, "sgd looks ahead");
+  command.add_option("--weight-decay", s.optimizer.weight_decay)->capture_default_str();
+  command
+      .add_option("--clip-norm", s.optimizer.clip_norm,
+                  "largest norm of all gradients; 0: no limit")
+      ->capture_default_str();
+  command.add_option("--loss", s.loss.name, "categorical_crossentropy, binary_crossentropy or mse")
+      ->capture_default_str();
+  command.add_option("--label-smoothing", s.loss.label_smoothing)->capture_default_str();
+  command.add_option("--l2", s.l2, "times the sum of squared kernels, added to the loss")
+      ->capture_default_str();
+  command.add_option("--class-weights", s.class_weights,
+                     "balanced, or NAME=WEIGHT separated by commas");
+  command.add_option("--freeze", s.freeze,
+                     "layers that stay as they are: names with * and ?, separated by commas; a "
+                     "frozen BatchNorm uses its running statistics");
+  command.add_option("--lr-for", s.lr_for,
+                     "rates of their own: PATTERN=FACTOR of layers, separated by commas");
+  command.add_option("--bn-momentum", s.bn_momentum,
+                     "of BatchNorm's running statistics; default: the network's own");
+  command
+      .add_option("--ema", s.average,
+                  "keep a moving average of the weights with this decay (0.999); it is what is "
+                  "evaluated and saved as best")
+      ->capture_default_str();
+  command.add_option("--seed", s.seed)->capture_default_str();
 }
 
-// The value that follows a long option, the last one given; empty if it is not there.
-std::string value_behind(const std::vector<std::string>& words, const std::string& option) {
-  std::string value;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == option && i + 1 < words.size()) value = words[i + 1];
-    if (words[i].starts_with(option + "=")) value = words[i].substr(option.size() + 1);
-  }
-  return value;
+void add_rate_options(CLI::App& command, job::RunSettings& s) {
+  begin_group(command, "optimiser");
+  command.add_option("--lr", s.lr, "learning rate")->capture_default_str();
+  command
+      .add_option("--schedule", s.run.schedule.name,
+                  "constant, step, exponential, poly, cosine, one-cycle, piecewise, plateau; with "
+                  "settings behind a colon: step:every=30e,factor=0.1")
+      ->capture_default_str();
+  command.add_option("--warmup", s.run.schedule.warmup, "steps over which the rate climbs")
+      ->capture_default_str();
+  command.add_flag("--scale-lr", s.scale_lr, "times batch/256; else --lr is what it says");
+  command.add_option("--unfreeze-after", s.unfreeze_after, "epochs after which nothing is frozen")
+      ->capture_default_str();
+}
+
+void add_data_options(CLI::App& command, job::TrainingSettings& s, const std::string& data) {
+  begin_group(command, "data");
+  command.add_option("DATA,--data", s.data, data);
+  command.add_option("--val", s.validation, "data to validate on after every epoch");
+  command.add_option("--val-split", s.val_split, "or this share of the training data")
+      ->capture_default_str();
+  command.add_option("--augment", s.augment,
+                     "random changes: horizontal_flip,zoom_range=0.2,random_resized_crop=0.35:1");
+  command.add_option("--normalise", s.normalise, "tf, caffe, torch, scale or none")
+      ->capture_default_str();
+  command.add_option("--resize", s.resize, "nearest, bilinear, bicubic, area; -antialias")
+      ->capture_default_str();
+  command.add_option("--bad-files", s.bad_files, "stop, or skip what cannot be read")
+      ->capture_default_str();
+  command.add_flag("--drop-last", s.drop_last, "leave out the partial last batch");
+  add_options(command, s.reading);
+}
+
+void add_watch_options(CLI::App& command, job::RunSettings& s) {
+  begin_group(command, "watch");
+  command.add_option("--watch", s.watch, "loss, layers (and look into them now and then) or off")
+      ->capture_default_str();
+  command.add_option("--on-diverge", s.on_diverge, "warn, stop or rollback")->capture_default_str();
+  command.add_option("--on-stall", s.on_stall, "warn or stop")->capture_default_str();
+  command.add_option("--on-plateau", s.on_plateau, "warn or stop")->capture_default_str();
+  command.add_option("--early-stop", s.run.early_stop, "epochs without a better one; 0: never")
+      ->capture_default_str();
+  command.add_option("--monitor", s.monitor, "what is better: val_loss or val_accuracy")
+      ->capture_default_str();
+  command.add_flag("--histograms", s.run.histograms, "of the weights, for TensorBoard");
 }
 
 }  // namespace
 
-nn::Size2 parse_image_size(const std::string& text) {
-  const auto refuse = [&] {
-    throw UsageError({.where = "--image",
-                      .got = "'" + text + "'",
-                      .expected = "expected a size like 299 or 200x300"});
-  };
-  const auto number = [&](std::string_view part) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (error != std::errc() || end != part.data() + part.size()) refuse();
-    check_range("--image", value, 1, kLargestImage);
-    return value;
-  };
-  const std::vector<std::string_view> parts = split(text, 'x');
-  if (parts.size() > 2) refuse();
-  return parts.size() == 2 ? nn::Size2(number(parts[0]), number(parts[1]))
-                           : nn::Size2(number(parts[0]));
+void begin_group(CLI::App& command, const std::string& name) {
+  command.option_defaults()->group(name);
 }
 
-void ModelOptions::add_to(CLI::App& command) {
-  command.add_option("--model", model, "network of the zoo (see `plimsoll summary --list`)")
+void add_options(CLI::App& command, job::ModelSettings& s) {
+  begin_group(command, "network");
+  command.add_option("--model", s.model, "network of the zoo (see `plimsoll summary --list`)")
       ->capture_default_str();
   command
       .add_option_function<std::string>(
-          "--batch", [this](const std::string& text) { set_batch(text); },
+          "--batch", [&s](const std::string& text) { s.set_batch(text); },
           "images per update, or max: the largest that fits the budget")
-      ->default_str(std::to_string(batch));
-  command.add_option("--image", image, "input size: HxW or one number");
-  command.add_option("--channels", channels, "input channels");
-  command.add_option("--classes", classes, "width of the head");
-  command.add_option("--dropout", dropout, "rate before the head; default: the network's own");
-  command.add_flag("--aux", auxiliary, "add the auxiliary head (inception_v3)");
+      ->default_str(std::to_string(s.batch));
+  command.add_option("--image", s.image, "input size: HxW or one number");
+  command.add_option("--channels", s.channels, "input channels");
+  command.add_option("--classes", s.classes, "width of the head");
+  command.add_option("--dropout", s.dropout, "rate before the head; default: the network's own");
+  command.add_flag("--aux", s.auxiliary, "add the auxiliary head (inception_v3)");
 }
 
-void ModelOptions::set_batch(const std::string& text) {
-  batch_max = text == "max";
-  if (batch_max) return;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), batch);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw UsageError(
-        {.where = "--batch", .got = "'" + text + "'", .expected = "expected a number or max"});
-  check_range("--batch", batch, 1, kLargestBatch);
+void add_options(CLI::App& command, job::MemorySettings& s) {
+  begin_group(command, "memory");
+  command.add_option("--memory", s.memory,
+                     "budget of the whole process: 2GiB, 1.5GB, bytes, or unlimited; default: what "
+                     "the container and the machine leave");
+  command.add_option("--stash", s.stash, "what is kept for backward: f32, or f16 (lossy)")
+      ->capture_default_str();
+  command.add_option("--spill", s.spill, "directory of a file for what does not fit; lossless");
+  command
+      .add_option("--accumulate", s.accumulate,
+                  "micro-batches per update; BatchNorm sees each on its own")
+      ->capture_default_str();
 }
 
-nn::Input ModelOptions::input() const {
-  check_range("--batch", batch, 1, kLargestBatch);
-  const zoo::Network& chosen = network();
-  const std::int64_t depth = channels == 0 ? chosen.channels : channels;
-  check_range("--channels", depth, 1, 4096);
-  return {.batch = batch,
-          .channels = depth,
-          .image = image.empty() ? nn::Size2(chosen.image) : parse_image_size(image)};
+void add_options(CLI::App& command, job::DataSettings& s) {
+  begin_group(command, "data");
+  command.add_option("--part", s.part, "part of a set in parts: train, val, test; VOC: any list");
+  command.add_option("--cache", s.cache, "folder to unpack compressed TFRecord files into, once");
+  command.add_option("--images", s.images, "COCO, CSV: folder of the pictures");
+  command.add_option("--read-as", s.read_as,
+                     "classes or boxes, where a folder or a CSV can be taken for both");
+  command.add_option("--label-map", s.label_map, "TFRecord: names of classes (.pbtxt, or a list)");
+  command.add_option("--record-image", s.record_image, "TFRecord: key of the encoded image");
+  command.add_option("--record-label", s.record_label, "TFRecord: key of the class");
+  command.add_option("--record-boxes", s.record_boxes,
+                     "TFRecord: what stands before /bbox/xmin and /class/label");
+  command.add_option("--first-label", s.first_label,
+                     "TFRecord: number of the first class (default 0, with boxes 1)");
 }
 
-std::int64_t ModelOptions::class_count() const {
-  if (classes == 0) return network().classes;
-  check_range("--classes", classes, 1, kMostClasses);
-  return classes;
+void add_options(CLI::App& command, job::TrainingSettings& s, const std::string& data) {
+  add_options(command, s.model);
+  add_options(command, s.memory);
+  add_threads(command, s.threads);
+  add_data_options(command, s, data);
+  add_optimizer_options(command, s);
 }
 
-NetworkFactory ModelOptions::factory() const {
-  const zoo::Options options{.classes = class_count(), .dropout = dropout, .auxiliary = auxiliary};
-  return [build = network().build, options](nn::Builder& net) { return build(net, options); };
+void add_options(CLI::App& command, job::RunSettings& s, const std::string& data) {
+  add_options(command, s.model);
+  add_options(command, s.memory);
+  add_threads(command, s.threads);
+  add_data_options(command, s, data);
+  add_rate_options(command, s);
+  add_optimizer_options(command, s);
+  begin_group(command, "run");
+  command.add_option("--epochs", s.run.epochs, "times through the data")->capture_default_str();
+  command.add_option("--steps", s.run.steps, "stop after this many steps; 0: no limit")
+      ->capture_default_str();
+  command.add_option("--out", s.out,
+                     "run directory; default: the first free of runs/<model>, runs/<model>2, ...");
+  command.add_option("--resume", s.resume, "go on with this run directory, with its options");
+  command.add_flag("--fresh", s.fresh, "a new run, even if one like it was left unfinished");
+  command.add_option("--weights", s.weights, "safetensors file to begin with");
+  command.add_option("--save-every", s.save_every, "steps, or a time: 100, 30s, 5min, 2h")
+      ->capture_default_str();
+  command.add_option("--keep", s.run.save.keep, "checkpoints to keep")->capture_default_str();
+  add_watch_options(command, s);
+}
+
+void add_threads(CLI::App& command, std::optional<std::int64_t>& threads) {
+  command.add_option("--threads", threads, "default: the cores the process may use");
 }
 
 void CommonOptions::add_to(CLI::App& command) {
-  command.add_option("--threads", threads, "default: the cores the process may use");
+  begin_group(command, kOutputGroup);
   command.add_flag("--json", json, "one JSON object on standard output");
   command.add_flag("--quiet", quiet, "no progress lines");
   command.add_option("--config", config,
                      "TOML file with any long option as a key; the command line wins");
 }
 
-int CommonOptions::apply_threads() const {
-  // OMP_NUM_THREADS, which omp_get_max_threads() knows, may ask for fewer.
-  const int count =
-      threads ? check_threads(*threads) : std::min(usable_cores(), omp_get_max_threads());
-  omp_set_dynamic(0);
-  omp_set_num_threads(count);
-  // OMP_THREAD_LIMIT and its kin leave fewer, and kernels that wait for the others would wait for
-  // ever.
-  int given = 1;
-#pragma omp parallel
-#pragma omp single
-  given = omp_get_num_threads();
-  omp_set_num_threads(given);
-  return given;
-}
-
-void check_numbers(const CLI::App& command) {
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->get_type_name() != "INT") continue;
-    for (const std::string& text : option->results()) {
-      std::int64_t value = 0;
-      std::string_view digits = text;
-      if (digits.starts_with('+')) digits.remove_prefix(1);
-      if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec ==
-          std::errc::result_out_of_range)
-        throw UsageError(
-            {.where = option->get_name(), .got = text, .expected = "expected a number below 2^63"});
-    }
-  }
-}
-
-std::vector<std::string> with_config(const CLI::App& command,
-                                     const std::vector<std::string>& words) {
-  std::vector<std::string> result;
-  const auto add = [&](const std::vector<std::string>& more) {
-    result.insert(result.end(), more.begin(), more.end());
-  };
-  const std::string run = value_behind(words, "--resume");
-  if (!run.empty() && command.get_option_no_throw("--resume") != nullptr) {
-    add(config_words(command, std::filesystem::path(run) / "args.toml"));
-    result.push_back("--out=" + run);
-  }
-  const std::string config = value_behind(words, "--config");
-  if (!config.empty()) add(config_words(command, config));
-  add(words);
-  return result;
+job::Budget budget_of(const job::MemorySettings& settings) {
+  job::Budget budget = job::find_budget(settings);
+  if (!budget.warning.empty()) fmt::print(stderr, "plimsoll: {}\n", budget.warning);
+  return budget;
 }
 
 }  // namespace plimsoll::cli

@@ -1,57 +1,42 @@
-// Options that mean the same in every command.
+// Words of the command line, bound to the settings they are for. Options come in groups, those that
+// are used most first.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "nn/nn.h"
-#include "step/step_graph.h"
-#include "zoo/zoo.h"
+#include "job/job.h"
 
 namespace plimsoll::cli {
 
-struct ModelOptions {
-  std::string model = "inception_v3";
-  std::int64_t batch = 32;
-  bool batch_max = false;     // --batch max: the largest that fits; `batch` is then found
-  std::string image;          // "299", "200x300"; empty: the network's own
-  std::int64_t channels = 0;  // 0: the network's own
-  std::int64_t classes = 0;   // 0: the network's own
-  double dropout = -1;
-  bool auxiliary = false;
+void add_options(CLI::App& command, job::ModelSettings& settings);
+void add_options(CLI::App& command, job::MemorySettings& settings);
+void add_options(CLI::App& command, job::DataSettings& settings);
+// Network, memory, data and optimiser. `data`: what to say of DATA.
+void add_options(CLI::App& command, job::TrainingSettings& settings, const std::string& data);
+// All of those, and what only `train` has.
+void add_options(CLI::App& command, job::RunSettings& settings, const std::string& data);
 
-  void add_to(CLI::App& command);
-  void set_batch(const std::string& text);
-  // Checked values. UsageError names the option.
-  const zoo::Network& network() const { return zoo::find_network(model); }
-  nn::Input input() const;
-  std::int64_t class_count() const;
-  NetworkFactory factory() const;
-};
+void add_threads(CLI::App& command, std::optional<std::int64_t>& threads);
 
+// What the program does beside its work.
 struct CommonOptions {
-  std::optional<std::int64_t> threads;  // none: what the process may use
   bool json = false;
   bool quiet = false;
   std::string config;
 
   void add_to(CLI::App& command);
-  // Sets the size of the OpenMP team and returns it.
-  int apply_threads() const;
+  bool is_quiet() const { return quiet || json; }
 };
 
-// "299" or "200x300"; UsageError on anything else.
-nn::Size2 parse_image_size(const std::string& text);
+// The group of options that are added from here on.
+void begin_group(CLI::App& command, const std::string& name);
+inline constexpr const char* kOutputGroup = "output";
 
-// UsageError for a whole number that is too large to be held: the parser takes the largest instead.
-void check_numbers(const CLI::App& command);
-
-// Words of the command line with those of a resumed run's args.toml and of `--config FILE.toml` put
-// before the user's own, so that the user's win. UsageError names an unknown key and the nearest
-// known one.
-std::vector<std::string> with_config(const CLI::App& command,
-                                     const std::vector<std::string>& words);
+// The budget, with a warning on standard error where more was asked for than there is.
+job::Budget budget_of(const job::MemorySettings& settings);
 
 }  // namespace plimsoll::cli

@@ -55,7 +55,7 @@ std::string colour_of(std::int32_t label) {
 
 class Page {
  public:
-  Page(const ScannedData& data, fs::path folder) : data_(data), folder_(std::move(folder)) {
+  Page(const job::ScannedData& data, fs::path folder) : data_(data), folder_(std::move(folder)) {
     make_directories(folder_);
     text_ = fmt::format(fmt::runtime(kHead), escaped(data.name));
   }
@@ -169,7 +169,7 @@ class Page {
     return info;
   }
 
-  const ScannedData& data_;
+  const job::ScannedData& data_;
   fs::path folder_;
   std::string text_;
   std::set<std::int64_t> written_;
@@ -182,7 +182,7 @@ class Page {
 
 }  // namespace
 
-fs::path write_picture_page(const ScannedData& data, const fs::path& folder) {
+fs::path write_picture_page(const job::ScannedData& data, const fs::path& folder) {
   Page page(data, folder);
   const ScanReport& report = data.report;
   const auto show = [&](const char* title, const std::vector<std::int64_t>& samples) {

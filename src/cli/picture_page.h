@@ -10,7 +10,7 @@ namespace plimsoll::cli {
 // Writes folder/index.html and the pictures it shows, small, as PNG: some of every class, and those
 // in which something was found. Existing files of the same names are replaced. Returns the path of
 // the page. DataError if it cannot be written.
-std::filesystem::path write_picture_page(const ScannedData& data,
+std::filesystem::path write_picture_page(const job::ScannedData& data,
                                          const std::filesystem::path& folder);
 
 }  // namespace plimsoll::cli

@@ -10,9 +10,11 @@
 #include "base/json_text.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/plan_picture.h"
 #include "cli/plan_text.h"
-#include "cli/training_options.h"
+#include "cli/reading_bar.h"
+#include "machine/team.h"
 #include "ops/table.h"
 #include "step/framework_estimate.h"
 
@@ -23,7 +25,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kDoesNotFit = 3;
 
-struct Settings : TrainingOptions {
+struct Settings : job::TrainingSettings {
+  CommonOptions common;
   bool curve = false;
   bool measure = false;
   std::string picture;
@@ -32,8 +35,8 @@ struct Settings : TrainingOptions {
 };
 
 // Runs the step instruction by instruction, twice, and keeps the time of every kernel.
-void measure_times(const Settings& s, const TrainingData* data, int threads) {
-  Trainer trainer = s.maker(data, threads)(s.model.batch, s.memory.accumulate).trainer;
+void measure_times(const Settings& s, const job::TrainingData* data, int threads) {
+  Trainer trainer = job::variants_of(s, data, threads)(s.model.batch, s.memory.accumulate).trainer;
   trainer.open();
   Session& session = trainer.session();
   KernelTimes times = KernelTimes::load(cache_directory(), threads);
@@ -65,7 +68,7 @@ struct CurvePoint {
   double slowdown;
 };
 
-std::vector<CurvePoint> curve_of(const Trainer& trainer, const PlannedRun& run) {
+std::vector<CurvePoint> curve_of(const Trainer& trainer, const job::PlannedRun& run) {
   std::vector<CurvePoint> curve;
   for (const PlanPoint& point : run.plan.frontier.points)
     curve.push_back({process_bytes(trainer.session(), run.request.around,
@@ -96,9 +99,9 @@ double step_flops(const Graph& graph) {
   return flops;
 }
 
-Json plan_json(const Settings& s, const Ready& ready, const FrameworkEstimate& frameworks,
-               const std::vector<Lever>& levers) {
-  const PlannedRun& run = ready.run;
+Json plan_json(const Settings& s, const job::Ready& ready, const FrameworkEstimate& frameworks,
+               const std::vector<job::Lever>& levers) {
+  const job::PlannedRun& run = ready.run;
   const nn::Input input = s.model.input();
   const Problem problem = ready.trainer.session().problem(0);
   const FateShares shares = shares_of(problem, run.plan.fates());
@@ -130,7 +133,7 @@ Json plan_json(const Settings& s, const Ready& ready, const FrameworkEstimate& f
                               {"keras", frameworks.keras}};
   if (!run.plan.fits) {
     json["levers"] = Json::array();
-    for (const Lever& lever : levers)
+    for (const job::Lever& lever : levers)
       json["levers"].push_back({{"option", lever.option},
                                 {"floor_bytes", lever.floor_bytes},
                                 {"fits", lever.floor_bytes <= run.budget.bytes},
@@ -144,7 +147,7 @@ Json plan_json(const Settings& s, const Ready& ready, const FrameworkEstimate& f
   return json;
 }
 
-void write_picture(const Settings& s, const Ready& ready) {
+void write_picture(const Settings& s, const job::Ready& ready) {
   const Session& session = ready.trainer.session();
   const nn::Input input = s.model.input();
   write_file(s.picture,
@@ -158,10 +161,10 @@ void write_picture(const Settings& s, const Ready& ready) {
   fmt::print(stderr, "wrote {}\n", s.picture);
 }
 
-void print_plan(const Settings& s, const Ready& ready, const FrameworkEstimate& frameworks,
+void print_plan(const Settings& s, const job::Ready& ready, const FrameworkEstimate& frameworks,
                 int threads) {
   const nn::Input input = s.model.input();
-  const PlannedRun& run = ready.run;
+  const job::PlannedRun& run = ready.run;
   fmt::print("{} · batch {}{} · {}x{} · {} classes · {} · {} threads\n{}\n{}\n", s.model.model,
              s.model.batch, s.model.batch_max ? " (the largest that fits)" : "", input.image.h,
              input.image.w, s.model.class_count(), s.optimizer.name, threads,
@@ -176,22 +179,24 @@ void print_plan(const Settings& s, const Ready& ready, const FrameworkEstimate& 
 }
 
 int run(Settings& s) {
-  const int threads = s.common.apply_threads();
-  const Budget budget = find_budget(s.memory);
-  const std::optional<TrainingData> data = s.load_data(budget);
-  const TrainingData* given = data ? &*data : nullptr;
+  const int threads = use_threads(s.threads);
+  const job::Budget budget = budget_of(s.memory);
+  std::optional<job::TrainingData> data;
+  if (!s.data.empty())
+    data = job::load_data(s, budget, threads, reading_bar(s.data, s.common.is_quiet()));
+  const job::TrainingData* given = data ? &*data : nullptr;
   if (s.measure) measure_times(s, given, threads);
-  Ready ready = make_ready(s, given, budget, threads);
+  job::Ready ready = job::make_ready(s, given, budget, threads);
   if (!s.check_file.empty()) {
     check_plan_file(ready.trainer, s.check_file);
     return 0;
   }
   const bool fits = ready.run.plan.fits;
-  std::vector<Lever> levers;
-  if (!fits) levers = find_levers(s.maker(given, threads), s.memory, ready.run);
-  const FrameworkEstimate frameworks =
-      estimate_frameworks(op_table(), s.model.input(), s.model.factory(),
-                          static_cast<std::int64_t>(optimizer_op(s.optimizer).slots.size()));
+  std::vector<job::Lever> levers;
+  if (!fits) levers = find_levers(job::variants_of(s, given, threads), s.memory, ready.run);
+  const FrameworkEstimate frameworks = estimate_frameworks(
+      op_table(), s.model.input(), s.model.factory(),
+      static_cast<std::int64_t>(optimizer_op(s.optimizer_options()).slots.size()));
   if (s.common.json)
     fmt::print("{}", json_text(plan_json(s, ready, frameworks, levers)));
   else if (fits)
@@ -200,17 +205,17 @@ int run(Settings& s) {
   if (fits && !s.save.empty())
     write_file(s.save,
                plan_text(ready.trainer.session().tape(0), ready.trainer.session().graph(0)));
-  if (!fits && !s.common.json) throw refusal(ready.trainer, ready.run, levers);
+  if (!fits && !s.common.json) throw job::refusal(ready.trainer, ready.run, levers);
   return fits ? 0 : kDoesNotFit;
 }
 
 }  // namespace
 
-Action add_plan(CLI::App& command) {
+Entry add_plan(CLI::App& command) {
   const auto s = std::make_shared<Settings>();
-  s->add_to(command);
-  command.add_option("DATA,--data", s->data,
-                     "as for train; without it, photographs of up to 16 megapixels are assumed");
+  add_options(command, *s,
+              "as for train; without it, photographs of up to 16 megapixels are assumed");
+  s->common.add_to(command);
   command.add_flag("--curve", s->curve, "budget against slowdown, from the floor to unlimited");
   command.add_option("--picture", s->picture, "SVG of live bytes over the step");
   command.add_option("--save", s->save, "write the plan itself, as text");
@@ -222,8 +227,8 @@ Action add_plan(CLI::App& command) {
       "  plimsoll plan --model inception_v3 --batch 32 --memory 1.5GiB\n"
       "  plimsoll plan --model xception --memory 2GiB --batch max\n"
       "  plimsoll plan --model inception_v3 --curve --picture plan.svg");
-  return [s, &command] {
-    s->check(command);
+  return [s] {
+    s->check();
     return run(*s);
   };
 }

@@ -13,15 +13,15 @@ std::string size_text(std::int64_t bytes) { return to_string(Bytes{bytes}); }
 
 }  // namespace
 
-std::string budget_size_text(const Budget& budget) {
+std::string budget_size_text(const job::Budget& budget) {
   return budget.bytes == kUnlimited.count ? "unlimited" : size_text(budget.bytes);
 }
 
-std::string budget_text(const Budget& budget) {
+std::string budget_text(const job::Budget& budget) {
   return fmt::format("budget {} ({})", budget_size_text(budget), budget.bound_by);
 }
 
-std::string ledger_text(const PlannedRun& run) {
+std::string ledger_text(const job::PlannedRun& run) {
   std::string text = fmt::format("  {:<30}{:>12}\n", "memory, predicted", "");
   for (const LedgerLine& line : run.plan.ledger.lines)
     if (line.bytes != 0) text += fmt::format("  {:<30}{:>12}\n", line.line, size_text(line.bytes));
@@ -29,7 +29,7 @@ std::string ledger_text(const PlannedRun& run) {
                             budget_size_text(run.budget));
 }
 
-nlohmann::ordered_json plan_summary_json(const PlannedRun& run) {
+nlohmann::ordered_json plan_summary_json(const job::PlannedRun& run) {
   nlohmann::ordered_json json{{"budget_bytes", nullptr},
                               {"fits", run.plan.fits},
                               {"total_bytes", run.plan.total_bytes},
@@ -42,7 +42,7 @@ nlohmann::ordered_json plan_summary_json(const PlannedRun& run) {
   return json;
 }
 
-std::string means_text(const Trainer& trainer, const PlannedRun& run) {
+std::string means_text(const Trainer& trainer, const job::PlannedRun& run) {
   const FateShares shares = shares_of(trainer.session().problem(0), run.plan.fates());
   std::string text;
   const auto add = [&](const char* what, const FateShare& share) {
@@ -68,7 +68,7 @@ void add_memory(nlohmann::ordered_json& json, std::int64_t predicted_bytes) {
   json["measured_peak_bytes"] = memory_usage().peak().count;
 }
 
-std::string lossy_text(const MemoryOptions& options) {
+std::string lossy_text(const job::MemorySettings& options) {
   std::string text;
   if (options.stash == "f16")
     text +=
@@ -81,7 +81,7 @@ std::string lossy_text(const MemoryOptions& options) {
   return text;
 }
 
-std::string peak_text(const Trainer& trainer, const PlannedRun& run) {
+std::string peak_text(const Trainer& trainer, const job::PlannedRun& run) {
   const Usage usage = usage_of(trainer.session().problem(0), run.plan.fates());
   std::string text = fmt::format("fullest at step {} of {}, {}:\n", usage.peak_step + 1,
                                  usage.steps.size(), usage.step_names[usage.peak_step]);

@@ -9,12 +9,13 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "cli/crowding.h"
+#include "cli/options.h"
 #include "cli/plan_text.h"
-#include "cli/trained_model.h"
 #include "data/scan/scan.h"
 #include "data/source/file_source.h"
-#include "run/run.h"
+#include "machine/crowding.h"
+#include "machine/team.h"
+#include "step/evaluation.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -23,8 +24,9 @@ namespace fs = std::filesystem;
 
 struct Settings {
   CommonOptions common;
-  ModelOptions model;
-  MemoryOptions memory;
+  std::optional<std::int64_t> threads;
+  job::ModelSettings model;
+  job::MemorySettings memory;
   std::string weights;
   std::vector<std::string> files;
   std::int64_t top = 5;
@@ -91,30 +93,6 @@ Listed make_source(const std::vector<std::string>& files) {
   return listed;
 }
 
-struct Guess {
-  std::int64_t number = 0;
-  double score = 0;  // a probability, or a logit where those were asked for
-};
-
-std::vector<Guess> best_of(std::span<const float> logits, std::int64_t top, bool raw) {
-  std::vector<Guess> guesses;
-  const double largest = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
-  double sum = 0;
-  for (float value : logits) sum += std::exp(static_cast<double>(value) - largest);
-  for (std::size_t k = 0; k < logits.size(); ++k) {
-    const auto value = static_cast<double>(logits[k]);
-    guesses.push_back(
-        {static_cast<std::int64_t>(k), raw ? value : std::exp(value - largest) / sum});
-  }
-  const auto count = std::min(guesses.size(), static_cast<std::size_t>(top));
-  std::partial_sort(guesses.begin(), guesses.begin() + static_cast<std::ptrdiff_t>(count),
-                    guesses.end(), [](const Guess& a, const Guess& b) {
-                      return a.score != b.score ? a.score > b.score : a.number < b.number;
-                    });
-  guesses.resize(count);
-  return guesses;
-}
-
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -125,7 +103,7 @@ std::string csv_cell(const std::string& text) {
 // Writes predictions one by one, so that memory does not grow with the files.
 class Printer {
  public:
-  Printer(const Settings& settings, const TrainedModel& trained) : s_(settings), trained_(trained) {
+  explicit Printer(const Settings& settings) : s_(settings) {
     if (s_.common.json) fmt::print("[");
     if (s_.csv && !s_.common.json) fmt::print("file,rank,class,{}\n", s_.logits ? "logit" : "p");
   }
@@ -135,23 +113,22 @@ class Printer {
   Printer(const Printer&) = delete;
   Printer& operator=(const Printer&) = delete;
 
-  void print(const std::string& file, const std::vector<Guess>& guesses) {
+  void print(const std::string& file, const std::vector<Prediction>& guesses) {
     if (s_.common.json) {
       nlohmann::ordered_json json{{"file", file}, {"classes", nlohmann::ordered_json::array()}};
-      for (const Guess& guess : guesses)
-        json["classes"].push_back({{"name", trained_.class_name(guess.number)},
-                                   {s_.logits ? "logit" : "p", guess.score}});
+      for (const Prediction& guess : guesses)
+        json["classes"].push_back({{"name", guess.name}, {s_.logits ? "logit" : "p", guess.score}});
       fmt::print("{}\n  {}", first_ ? "" : ",",
                  json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
       first_ = false;
     } else if (s_.csv) {
       for (std::size_t rank = 0; rank < guesses.size(); ++rank)
-        fmt::print("{},{},{},{:.6g}\n", csv_cell(file), rank + 1,
-                   csv_cell(trained_.class_name(guesses[rank].number)), guesses[rank].score);
+        fmt::print("{},{},{},{:.6g}\n", csv_cell(file), rank + 1, csv_cell(guesses[rank].name),
+                   guesses[rank].score);
     } else {
       std::string text;
-      for (const Guess& guess : guesses)
-        text += fmt::format("  {} {}", trained_.class_name(guess.number),
+      for (const Prediction& guess : guesses)
+        text += fmt::format("  {} {}", guess.name,
                             s_.logits ? fmt::format("{:.3f}", guess.score)
                                       : fmt::format("{:.1f} %", 100 * guess.score));
       fmt::print("{}:{}\n", file, text);
@@ -160,18 +137,17 @@ class Printer {
 
  private:
   const Settings& s_;
-  const TrainedModel& trained_;
   bool first_ = true;
 };
 
-int run(const Settings& s, const CLI::App& command) {
+int run(const Settings& s) {
   s.memory.check();
   if (s.top < 1)
     throw UsageError(
         {.where = "--top", .got = std::to_string(s.top), .expected = "expected at least 1"});
-  const int threads = s.common.apply_threads();
+  const int threads = use_threads(s.threads);
   const CrowdMonitor crowding(threads);
-  TrainedModel trained = find_trained(s.weights, s.model, command);
+  job::TrainedModel trained = job::find_trained(s.weights, s.model);
   const std::vector<std::string> files = list_files(s.files);
   const Listed listed = make_source(files);
   std::vector<Complaint> bad = listed.missing;
@@ -188,31 +164,32 @@ int run(const Settings& s, const CLI::App& command) {
                        .expected = "expected files, folders or patterns with pictures"});
     return tell_bad();
   }
-  const Budget budget = find_budget(s.memory);
+  const job::Budget budget = budget_of(s.memory);
   const ScanReport report =
       scan(*listed.source, {.workers = threads,
                             .channels = static_cast<int>(trained.model.input().channels),
-                            .memory = left_to_scan(budget)});
+                            .memory = job::left_to_scan(budget)});
   for (const BadSample& sample : report.bad) bad.push_back(sample.complaint);
   if (std::ssize(report.bad) == listed.source->size()) return tell_bad();
   const SourcePtr source = without_bad(listed.source, report);
-  OpenedModel opened = open_trained(trained, source, report.largest, budget, threads);
+  job::OpenedModel opened =
+      job::open_trained(trained, source, trained.class_names, report.largest, budget, threads);
   Trainer& trainer = opened.trainer;
   Pipeline pipeline(source, trained.pipeline(opened.workers), report.largest);
   {
-    Printer printer(s, trained);
+    Printer printer(s);
     pipeline.start(0, 0);
     while (const std::optional<Batch> batch = pipeline.next()) {
-      const StepInputs inputs{.image = trainer.image(Phase::evaluate, batch->count),
-                              .label = trainer.label(Phase::evaluate, batch->count)};
-      fill_inputs(*batch, trained.normalisation(), {}, inputs, 0, batch->count);
+      fill_inputs(*batch, trained.normalisation(), trainer.task(),
+                  trainer.tensors(Purpose::evaluate, batch->count), 0, batch->count);
       trainer.evaluate_step(batch->count);
-      const TensorView logits = trainer.logits(Phase::evaluate, batch->count);
+      const TensorView logits = trainer.logits(Purpose::evaluate, batch->count);
       for (std::int64_t i = 0; i < batch->count; ++i)
         printer.print(
             source->path(batch->samples[static_cast<std::size_t>(i)]),
-            best_of({logits.image<float>(i), static_cast<std::size_t>(trained.model.class_count())},
-                    s.top, s.logits));
+            trainer.task().predict(
+                {logits.image<float>(i), static_cast<std::size_t>(trained.model.class_count())},
+                static_cast<std::size_t>(s.top), s.logits));
     }
   }
   if (!s.common.quiet && !s.common.json)
@@ -222,11 +199,13 @@ int run(const Settings& s, const CLI::App& command) {
 
 }  // namespace
 
-Action add_predict(CLI::App& command) {
+Entry add_predict(CLI::App& command) {
   const auto s = std::make_shared<Settings>();
+  s->model.model.clear();  // as the weights say
+  add_options(command, s->model);
+  add_options(command, s->memory);
+  add_threads(command, s->threads);
   s->common.add_to(command);
-  s->model.add_to(command);
-  s->memory.add_to(command);
   command.add_option("RUN_OR_WEIGHTS", s->weights, "a run directory, or a safetensors file")
       ->required();
   command.add_option("FILES", s->files, "pictures, folders of them, or patterns")
@@ -239,7 +218,7 @@ Action add_predict(CLI::App& command) {
       "Examples:\n"
       "  plimsoll predict runs/xception photo.jpg\n"
       "  plimsoll predict runs/xception photos/ --csv --top 1 > predictions.csv");
-  return [s, &command] { return run(*s, command); };
+  return [s] { return run(*s); };
 }
 
 }  // namespace plimsoll::cli

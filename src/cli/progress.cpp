@@ -45,24 +45,37 @@ void PhaseBar::show(std::int64_t done, std::int64_t total, double seconds,
   std::fflush(stderr);
 }
 
-ProgressPrinter::ProgressPrinter(bool quiet, std::int64_t budget_bytes)
+std::string metric_text(const Metric& metric, double value) {
+  return metric.unit == Metric::Unit::share ? fmt::format("{} {:.2f} %", metric.title, 100 * value)
+                                            : fmt::format("{} {:.4f}", metric.title, value);
+}
+
+ProgressPrinter::ProgressPrinter(bool quiet, std::int64_t budget_bytes, const Task& task)
     : quiet_(quiet),
       budget_bytes_(budget_bytes),
+      metric_(task.metrics()[0]),
       terminal_(isatty(STDOUT_FILENO) == 1),
       last_(std::chrono::steady_clock::now()) {}
 
 std::string ProgressPrinter::line_of(const Progress& p) const {
   const std::string resident = to_string(memory_usage().resident);
   return fmt::format(
-      "epoch {}/{} · {}{}/{} · loss {:.4f} · acc {:.4f} · {:.1f} img/s · eta {} · mem {}{} · data "
+      "epoch {}/{} · {}{}/{} · loss {:.4f} · {} {:.4f} · {:.1f} img/s · eta {} · mem {}{} · data "
       "wait {:.1f} %{}",
-      p.epoch, p.epochs, p.phase == Phase::train ? "" : "validating · ", p.batch, p.batches, p.loss,
-      p.accuracy, p.images_per_second, duration_text(p.seconds_left), resident,
-      budget_bytes_ == kUnlimited.count ? "" : " of " + to_string(Bytes{budget_bytes_}),
+      p.epoch, p.epochs, p.purpose == Purpose::train ? "" : "validating · ", p.batch, p.batches,
+      p.loss, metric_.brief, p.metrics[0], p.images_per_second, duration_text(p.seconds_left),
+      resident, budget_bytes_ == kUnlimited.count ? "" : " of " + to_string(Bytes{budget_bytes_}),
       p.data_wait_percent, p.trouble.empty() ? "" : " · " + p.trouble);
 }
 
-void ProgressPrinter::on_progress(const Progress& progress) {
+void ProgressPrinter::show(const RunEvent& event) {
+  if (const auto* step = std::get_if<StepDone>(&event)) show_progress(step->progress);
+  if (const auto* batch = std::get_if<BatchValidated>(&event)) show_progress(batch->progress);
+  if (const auto* epoch = std::get_if<EpochDone>(&event)) show_epoch(*epoch);
+  if (const auto* text = std::get_if<Message>(&event)) message(text->text);
+}
+
+void ProgressPrinter::show_progress(const Progress& progress) {
   if (quiet_) return;
   const auto now = std::chrono::steady_clock::now();
   if (now - last_ < (terminal_ ? std::chrono::steady_clock::duration(kRedraw) : kPlainLine)) return;
@@ -81,21 +94,21 @@ void ProgressPrinter::clear_line() {
   line_open_ = false;
 }
 
-void ProgressPrinter::on_epoch_end(const Progress& train,
-                                   const std::optional<Progress>& validation) {
+void ProgressPrinter::show_epoch(const EpochDone& epoch) {
+  const auto& [train, validation] = epoch;
   const std::scoped_lock lock(mutex_);
   clear_line();
-  std::string text = fmt::format("epoch {}/{} · loss {:.4f} · acc {:.4f}", train.epoch,
-                                 train.epochs, train.loss, train.accuracy);
+  std::string text = fmt::format("epoch {}/{} · loss {:.4f} · {} {:.4f}", train.epoch, train.epochs,
+                                 train.loss, metric_.brief, train.metrics[0]);
   if (validation)
-    text +=
-        fmt::format(" · val_loss {:.4f} · val_acc {:.4f}", validation->loss, validation->accuracy);
+    text += fmt::format(" · val_loss {:.4f} · val_{} {:.4f}", validation->loss, metric_.brief,
+                        validation->metrics[0]);
   fmt::print(quiet_ ? stderr : stdout, "{} · {:.1f} img/s · mem {}\n", text,
              train.images_per_second, to_string(memory_usage().resident));
   std::fflush(stdout);
 }
 
-void ProgressPrinter::on_message(const std::string& text) {
+void ProgressPrinter::message(const std::string& text) {
   const std::scoped_lock lock(mutex_);
   clear_line();
   fmt::print(quiet_ ? stderr : stdout, "{}\n", text);

@@ -5,7 +5,8 @@
 #include <mutex>
 #include <string>
 
-#include "run/run.h"
+#include "run/run_event.h"
+#include "task/task.h"
 
 namespace plimsoll::cli {
 
@@ -30,21 +31,28 @@ class PhaseBar {
   double last_ = 0;
 };
 
-class ProgressPrinter final : public RunObserver {
- public:
-  // `quiet` prints only the lines that end an epoch and messages; those go to standard error.
-  ProgressPrinter(bool quiet, std::int64_t budget_bytes);
+// "top-1 87.25 %", "mae 0.1234".
+std::string metric_text(const Metric& metric, double value);
 
-  void on_progress(const Progress& progress) override;
-  void on_epoch_end(const Progress& train, const std::optional<Progress>& validation) override;
-  void on_message(const std::string& text) override;
+// A run as it goes. Messages may come from a second thread.
+class ProgressPrinter {
+ public:
+  // `quiet` prints only the lines that end an epoch and messages; those go to standard error. The
+  // task must outlive it.
+  ProgressPrinter(bool quiet, std::int64_t budget_bytes, const Task& task);
+
+  void show(const RunEvent& event);
+  void message(const std::string& text);
 
  private:
+  void show_progress(const Progress& progress);
+  void show_epoch(const EpochDone& epoch);
   void clear_line();
   std::string line_of(const Progress& progress) const;
 
   bool quiet_;
   std::int64_t budget_bytes_;
+  const Metric& metric_;
   bool terminal_;
   bool line_open_ = false;
   std::mutex mutex_;  // messages may come from a second thread

@@ -15,7 +15,8 @@ namespace {
 
 struct Settings {
   CommonOptions common;
-  ModelOptions model;
+  job::ModelSettings model;
+  std::optional<std::int64_t> threads;  // as everywhere; nothing is computed
   bool list = false;
 };
 
@@ -43,7 +44,7 @@ std::string keras_shape(const Spec& spec) {
   return text + ")";
 }
 
-Table make_table(const ModelOptions& options) {
+Table make_table(const job::ModelSettings& options) {
   nn::Builder builder(op_table(), options.input(), nn::Mode::training);
   const nn::Heads heads = options.factory()(builder);
   std::vector<std::size_t> outputs{builder.layer_of(heads.logits)};
@@ -75,7 +76,7 @@ std::string grouped(std::int64_t number) {
   return digits;
 }
 
-void print_json(const ModelOptions& options, const Table& table) {
+void print_json(const job::ModelSettings& options, const Table& table) {
   nlohmann::ordered_json json;
   json["model"] = options.model;
   json["params"] = table.params;
@@ -92,7 +93,7 @@ void print_json(const ModelOptions& options, const Table& table) {
   fmt::print("{}", json_text(json));
 }
 
-void print_text(const ModelOptions& options, const Table& table) {
+void print_text(const job::ModelSettings& options, const Table& table) {
   std::size_t widest = 12;
   for (const Row& row : table.rows)
     widest = std::max(widest, row.name.size() + row.type.size() + 3);
@@ -125,10 +126,11 @@ void print_list(bool json) {
 
 }  // namespace
 
-Action add_summary(CLI::App& command) {
+Entry add_summary(CLI::App& command) {
   const auto settings = std::make_shared<Settings>();
+  add_options(command, settings->model);
   settings->common.add_to(command);
-  settings->model.add_to(command);
+  add_threads(command, settings->threads);
   command.add_flag("--list", settings->list, "the networks there are");
   command.footer("Example: plimsoll summary --model xception --batch 32");
   return [settings] {

@@ -14,8 +14,8 @@
 #include "base/json_text.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/run_status.h"
 #include "cli/top_text.h"
+#include "run/run_status.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -150,7 +150,7 @@ int run(const Settings& settings) {
 
 }  // namespace
 
-Action add_top(CLI::App& command) {
+Entry add_top(CLI::App& command) {
   const auto settings = std::make_shared<Settings>();
   command.add_option("RUN", settings->run,
                      "directory of a run; without it all that are found: running ones, and those "

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/run_status.h"
+#include "run/run_status.h"
 
 namespace plimsoll::cli {
 

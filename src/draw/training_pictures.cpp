@@ -29,11 +29,12 @@ bool has_values(const Series& series) {
   return std::ranges::any_of(series.points, [](Point p) { return std::isfinite(p.y); });
 }
 
-// The row that is best by validation accuracy, or by validation loss where there is none.
-const ResultPoint* find_best(std::span<const ResultPoint> rows) {
+// The row that is best by the metric in validation, or by validation loss where there is none.
+const ResultPoint* find_best(std::span<const ResultPoint> rows, bool higher_is_better) {
   const ResultPoint* best = nullptr;
+  const double sign = higher_is_better ? 1 : -1;
   for (const ResultPoint& row : rows)
-    if (std::isfinite(row.val_accuracy) && (!best || row.val_accuracy > best->val_accuracy))
+    if (std::isfinite(row.val_metric) && (!best || sign * row.val_metric > sign * best->val_metric))
       best = &row;
   if (best) return best;
   for (const ResultPoint& row : rows)
@@ -58,11 +59,15 @@ TimeUnit time_unit(double longest) {
 
 }  // namespace
 
-std::string curves_picture(std::string_view name, std::span<const ResultPoint> rows) {
+std::string curves_picture(std::string_view name, const ShownMetric& shown,
+                           std::span<const ResultPoint> rows) {
   LineChart chart{.title = fmt::format("{}: training curves", name),
                   .x_name = "epoch",
                   .x_scale = Scale::whole};
-  const auto both = [&](const char* title, Scale scale, double ResultPoint::*train,
+  const auto text = [&](double value) {
+    return shown.is_share ? percent(value) : number_text(value);
+  };
+  const auto both = [&](const std::string& title, Scale scale, double ResultPoint::*train,
                         double ResultPoint::*validation) {
     Panel panel{.title = title, .scale = scale, .low = 0};
     panel.series.push_back(series_of("training", rows, train, kTraining));
@@ -72,26 +77,29 @@ std::string curves_picture(std::string_view name, std::span<const ResultPoint> r
   };
   Panel loss =
       both("loss (lower is better)", Scale::linear, &ResultPoint::loss, &ResultPoint::val_loss);
-  Panel accuracy = both("accuracy (higher is better)", Scale::share, &ResultPoint::accuracy,
-                        &ResultPoint::val_accuracy);
-  accuracy.high = 1;
-  if (const ResultPoint* best = find_best(rows)) {
-    const bool by_accuracy = std::isfinite(best->val_accuracy);
-    const std::string what = by_accuracy ? "validation accuracy " + percent(best->val_accuracy)
-                                         : "validation loss " + number_text(best->val_loss);
+  Panel metric = both(
+      fmt::format("{} ({} is better)", shown.name, shown.higher_is_better ? "higher" : "lower"),
+      shown.is_share ? Scale::share : Scale::linear, &ResultPoint::metric,
+      &ResultPoint::val_metric);
+  if (shown.is_share) metric.high = 1;
+  if (const ResultPoint* best = find_best(rows, shown.higher_is_better)) {
+    const bool by_metric = std::isfinite(best->val_metric);
+    const std::string what =
+        by_metric ? fmt::format("validation {} {}", shown.name, text(best->val_metric))
+                  : "validation loss " + number_text(best->val_loss);
     chart.subtitle =
         fmt::format("best: {} after epoch {}; {} so far", what, number_text(best->epoch),
                     rows.size() == 1 ? "1 epoch" : fmt::format("{} epochs", rows.size()));
-    const Mark mark{.name = fmt::format("best: {}", by_accuracy ? percent(best->val_accuracy)
-                                                                : number_text(best->val_loss)),
+    const Mark mark{.name = fmt::format("best: {}", by_metric ? text(best->val_metric)
+                                                              : number_text(best->val_loss)),
                     .at = best->epoch,
                     .colour = kBest};
-    (by_accuracy ? accuracy : loss).vertical.push_back(mark);
+    (by_metric ? metric : loss).vertical.push_back(mark);
   }
   Panel rate{.title = "learning rate", .low = 0, .height = 110};
   rate.series.push_back(series_of("", rows, &ResultPoint::lr, kRate));
   chart.panels.push_back(std::move(loss));
-  if (has_values(accuracy.series.front())) chart.panels.push_back(std::move(accuracy));
+  if (has_values(metric.series.front())) chart.panels.push_back(std::move(metric));
   chart.panels.push_back(std::move(rate));
   return line_chart_svg(chart);
 }

@@ -16,14 +16,22 @@ inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 // A line of results.csv, as far as it is drawn. What was not measured is kNoValue.
 struct ResultPoint {
   double epoch = 0;
-  double loss = kNoValue, accuracy = kNoValue;
-  double val_loss = kNoValue, val_accuracy = kNoValue;
+  double loss = kNoValue, metric = kNoValue;
+  double val_loss = kNoValue, val_metric = kNoValue;
   double lr = kNoValue;
 };
 
-// Loss, accuracy and learning rate over the epochs; the best validation result is marked.
-// `name`: of the run, for the title.
-std::string curves_picture(std::string_view name, std::span<const ResultPoint> rows);
+// What ResultPoint::metric is.
+struct ShownMetric {
+  std::string name = "accuracy";
+  bool is_share = true;  // of 1, told in percent
+  bool higher_is_better = true;
+};
+
+// Loss, metric and learning rate over the epochs; the best validation result is marked. `name`: of
+// the run, for the title.
+std::string curves_picture(std::string_view name, const ShownMetric& metric,
+                           std::span<const ResultPoint> rows);
 
 struct MemorySample {
   double seconds = 0;  // since the run began

@@ -1,6 +1,12 @@
 #include "exec/jobs.h"
 
+#include <omp.h>
+
+#include <algorithm>
+#include <span>
+
 #include "base/error.h"
+#include "passes/passes.h"
 #include "plan/storage.h"
 
 namespace plimsoll {
@@ -12,28 +18,46 @@ std::vector<Operand> operands(const Graph& graph, const Values& ids) {
   return result;
 }
 
+// With the first of these kernels that takes the call.
+PreparedNode prepare_node(const Graph& graph, const Node& node, std::span<const Kernel> kernels,
+                          const Environment& environment) {
+  const std::vector<Operand> in = operands(graph, node.in);
+  const std::vector<Operand> out = operands(graph, node.out);
+  for (const Kernel& kernel : kernels)
+    if (auto job = prepare(kernel, {node.attrs, in, out, environment}))
+      return {std::move(job), &kernel};
+  throw UsageError({.where = node.op->name + " '" + node.name + "'",
+                    .got = "no kernel can do this call",
+                    .expected = "a shape one of them takes"});
+}
+
+bool has_slices(const Graph& graph, const Node& node) {
+  const auto is_slice = [&](ValueId id) { return graph.value(id).home.has_value(); };
+  return std::any_of(node.in.begin(), node.in.end(), is_slice) ||
+         std::any_of(node.out.begin(), node.out.end(), is_slice);
+}
+
 }  // namespace
 
-std::vector<PreparedNode> prepare_nodes(const Graph& graph, KernelChoice choice) {
+Environment this_process() { return {.threads = omp_get_max_threads()}; }
+
+std::vector<PreparedNode> prepare_nodes(Graph& graph, KernelChoice choice,
+                                        const Environment& environment) {
   std::vector<PreparedNode> prepared;
+  std::vector<bool> takes_slices;
   for (const Node& node : graph.nodes()) {
-    if (is_idle(graph, node)) {
-      prepared.push_back({nullptr, "view"});
-      continue;
-    }
-    const std::vector<Operand> in = operands(graph, node.in);
-    const std::vector<Operand> out = operands(graph, node.out);
-    PreparedNode ready;
-    for (const Kernel& kernel : node.op->kernels) {
-      if (choice == KernelChoice::reference && &kernel != &node.op->kernels.back()) continue;
-      ready = {kernel.prepare({node.attrs, in, out}), kernel.name};
-      if (ready.job) break;
-    }
-    if (!ready.job)
-      throw UsageError({.where = node.op->name + " '" + node.name + "'",
-                        .got = "no kernel can do this call",
-                        .expected = "a shape one of them takes"});
-    prepared.push_back(std::move(ready));
+    const std::span<const Kernel> all = node.op->kernels;
+    prepared.push_back(prepare_node(
+        graph, node, choice == KernelChoice::reference ? all.last(1) : all, environment));
+    takes_slices.push_back(prepared.back().kernel->traits.slices);
+  }
+  settle_views(graph, takes_slices);
+  for (std::size_t n = 0; n < prepared.size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    if (is_idle(graph, node))
+      prepared[n] = {};
+    else if (has_slices(graph, node))
+      prepared[n] = prepare_node(graph, node, {prepared[n].kernel, 1}, environment);
   }
   return prepared;
 }
@@ -45,7 +69,8 @@ std::vector<NodeWork> work_of(const Graph& graph, const std::vector<PreparedNode
   std::vector<NodeWork> work;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const Node& node = graph.nodes()[n];
-    NodeWork known{.scratch = nodes[n].job ? nodes[n].job->scratch() : 0};
+    NodeWork known{.scratch = nodes[n].job ? nodes[n].job->scratch() : 0,
+                   .packs = nodes[n].kernel != nullptr && nodes[n].kernel->traits.packs};
     if (nodes[n].job && node.op->cost != nullptr) {
       const Cost cost = cost_of(graph, node);
       known.nominal_seconds = kCall + cost.flops / kFlopsPerSecond + cost.bytes / kBytesPerSecond;

@@ -16,14 +16,20 @@ enum class KernelChoice : std::uint8_t {
   reference,  // the last of each list: slow, obvious, also in f64
 };
 
+// Where the calling thread's steps would run: by its OpenMP team.
+Environment this_process();
+
 struct PreparedNode {
-  std::unique_ptr<Job> job;  // null for nodes that move no bytes
-  std::string_view kernel;   // "view" for those
+  std::unique_ptr<Job> job;        // null for nodes that move no bytes
+  const Kernel* kernel = nullptr;  // that made the job
+
+  std::string_view kernel_name() const { return kernel != nullptr ? kernel->name : "view"; }
 };
 
-// One per node of the graph. Throws UsageError naming the node when no kernel takes its call.
-std::vector<PreparedNode> prepare_nodes(const Graph& graph,
-                                        KernelChoice choice = KernelChoice::best);
+// Chooses a kernel for every node, gives values homes as far as those kernels take slices, and
+// makes a job for every node. Throws UsageError naming the node when no kernel takes its call.
+std::vector<PreparedNode> prepare_nodes(Graph& graph, KernelChoice choice = KernelChoice::best,
+                                        const Environment& environment = this_process());
 
 // Scratch of the kernels, and seconds by a rule: as fast as our kernels are on two cores of a
 // current processor.

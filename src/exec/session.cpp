@@ -45,24 +45,25 @@ struct Session::Track {
   std::vector<BoundInstruction> bound;
 };
 
-Session::Session(std::vector<TapeRequest> requests, KernelChoice choice) {
+Session::Session(std::vector<TapeRequest> requests, KernelChoice choice,
+                 const Environment& environment) {
   for (TapeRequest& request : requests) {
     auto track = std::make_unique<Track>(Track{std::move(request), {}, {}, {}, {}, {}});
+    track->nodes = prepare_nodes(track->request.graph, choice, environment);
 #ifndef NDEBUG
     verify(track->request.graph);
 #endif
-    track->nodes = prepare_nodes(track->request.graph, choice);
     track->work = work_of(track->request.graph, track->nodes);
     tracks_.push_back(std::move(track));
   }
-  settle_residents();
+  place_residents();
 }
 
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
-void Session::settle_residents() {
+void Session::place_residents() {
   for (const auto& track : tracks_) {
     for (const Value& value : track->request.graph.values()) {
       if (!is_resident(value.role)) continue;
@@ -96,8 +97,7 @@ Problem Session::problem(std::size_t tape) const {
                   .work = track.work,
                   .resident_offset = track.resident_offset,
                   .resident_bytes = resident_bytes_,
-                  .results = track.request.results,
-                  .backward_begin = track.request.backward_begin});
+                  .results = track.request.results});
 }
 
 void Session::plan(const Fates& training, std::span<const std::int64_t> offsets) {
@@ -105,10 +105,10 @@ void Session::plan(const Fates& training, std::span<const std::int64_t> offsets)
   for (std::size_t t = 0; t < tracks_.size(); ++t) {
     const Problem problem = this->problem(t);
     Track& track = *tracks_[t];
-    const Fates fates =
-        track.request.trains() ? carry_fates(training, graph(0), problem) : problem.all(Fate::keep);
+    const bool trains = track.request.graph.trains();
+    const Fates fates = trains ? carry_fates(training, graph(0), problem) : problem.all(Fate::keep);
     // What does not train is planned the same way every time.
-    if (track.request.trains() || track.tape.instructions.empty()) {
+    if (trains || track.tape.instructions.empty()) {
       track.tape = make_tape(problem, fates, t == 0 ? offsets : std::span<const std::int64_t>());
       if (const auto fault = find_fault(track.request.graph, track.tape, replay_rules(t)))
         bug("the checker refuses a plan: " + *fault);
@@ -122,8 +122,12 @@ ReplayRules Session::replay_rules(std::size_t tape) const {
   ReplayRules rules{.resident_offset = track.resident_offset,
                     .resident_bytes = resident_bytes_,
                     .scratch = {},
+                    .packs = {},
                     .results = track.request.results};
-  for (const NodeWork& work : track.work) rules.scratch.push_back(work.scratch);
+  for (const NodeWork& work : track.work) {
+    rules.scratch.push_back(work.scratch);
+    rules.packs.push_back(work.packs);
+  }
   return rules;
 }
 
@@ -209,11 +213,13 @@ void Session::run_watched(std::size_t tape, const Look& look) {
   const Track& track = *tracks_[tape];
   bool going = true;
   walk(track, [&](std::size_t i) {
+    const Instruction& instruction = track.tape.instructions[i];
+    const Node* node =
+        instruction.kind == StepKind::run ? &track.request.graph.node(instruction.node) : nullptr;
+    going = going && (node == nullptr || node->phase < Phase::update);
     if (!going) return;  // transfers are carried to their end all the same
     execute(track.bound[i]);
-    const Instruction& instruction = track.tape.instructions[i];
-    if (instruction.kind == StepKind::run)
-      going = look(track.request.graph.node(instruction.node), track.bound[i].out);
+    if (node != nullptr) going = look(*node, track.bound[i].out);
   });
 }
 
@@ -233,12 +239,8 @@ void Session::run_instruction(std::size_t tape, std::size_t index) noexcept {
 const Graph& Session::graph(std::size_t tape) const { return tracks_[tape]->request.graph; }
 const Tape& Session::tape(std::size_t index) const { return tracks_[index]->tape; }
 
-std::size_t Session::backward_begin(std::size_t tape) const {
-  return tracks_[tape]->request.backward_begin;
-}
-
 std::string_view Session::kernel_name(std::size_t tape, NodeId node) const {
-  return tracks_[tape]->nodes[node.at()].kernel;
+  return tracks_[tape]->nodes[node.at()].kernel_name();
 }
 
 TensorView Session::view(std::size_t index, std::string_view name) const {
@@ -255,15 +257,15 @@ TensorView Session::view(std::size_t index, std::string_view name) const {
   bug("only inputs, results and residents can be viewed");
 }
 
-const Spec& Session::resident_spec(std::string_view name) const {
+const Session::Resident& Session::find_resident(std::string_view name) const {
   const auto found = residents_.find(std::string(name));
   expect(found != residents_.end(), "the run has the resident asked for");
-  return found->second.spec;
+  return found->second;
 }
 
 TensorView Session::resident(std::string_view name) const {
-  const Spec& spec = resident_spec(name);
-  return {arena_->at(residents_.at(std::string(name)).offset), spec, spec.image_elements()};
+  const Resident& resident = find_resident(name);
+  return {arena_->at(resident.offset), resident.spec, resident.spec.image_elements()};
 }
 
 }  // namespace plimsoll

@@ -23,10 +23,6 @@ namespace plimsoll {
 struct TapeRequest {
   Graph graph;
   Values results = {};  // values to be read after a step
-  std::size_t backward_begin =
-      0;  // first node of backward; nodes().size() for a forward-only graph
-
-  bool trains() const { return backward_begin < graph.nodes().size(); }
 };
 
 // Chooses kernels when constructed, plans in plan(), maps memory in open(), and then only walks
@@ -34,7 +30,8 @@ struct TapeRequest {
 // kernels use the OpenMP team of the calling thread, whose size must not change after construction.
 class Session {
  public:
-  explicit Session(std::vector<TapeRequest> requests, KernelChoice choice = KernelChoice::best);
+  explicit Session(std::vector<TapeRequest> requests, KernelChoice choice = KernelChoice::best,
+                   const Environment& environment = this_process());
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
@@ -63,8 +60,8 @@ class Session {
 
   // Executes one step. No allocation, no system call of ours but for spilling, no exception.
   void run(std::size_t tape) noexcept;
-  // The same step for eyes: `look` sees the operands that every node wrote, as soon as they are
-  // written, and may end the step there by returning false. Allocates.
+  // The same step for eyes, up to its updates: `look` sees the operands that every node wrote, as
+  // soon as they are written, and may end the step there by returning false. Allocates.
   using Look = std::function<bool(const Node& node, std::span<const TensorView> out)>;
   void run_watched(std::size_t tape, const Look& look);
   // Throws DataError if spilling failed in a step since the last call: its results are worthless.
@@ -74,7 +71,6 @@ class Session {
 
   const Graph& graph(std::size_t tape) const;
   const Tape& tape(std::size_t index) const;
-  std::size_t backward_begin(std::size_t tape) const;
   std::string_view kernel_name(std::size_t tape, NodeId node) const;
 
   // Memory of an input, result or resident, by name; aborts if the tape has no such value. Inputs
@@ -82,24 +78,26 @@ class Session {
   TensorView view(std::size_t tape, std::string_view name) const;
   // A resident of any tape.
   TensorView resident(std::string_view name) const;
-  const Spec& resident_spec(std::string_view name) const;
+  const Spec& resident_spec(std::string_view name) const { return find_resident(name).spec; }
+  Role resident_role(std::string_view name) const { return find_resident(name).role; }
   // All residents in the order they were first met.
   const std::vector<std::string>& resident_names() const { return resident_names_; }
 
  private:
   struct Track;
-  void settle_residents();
+  struct Resident {
+    Spec spec;
+    Role role = Role::parameter;
+    std::int64_t offset = 0;
+  };
+  void place_residents();
+  const Resident& find_resident(std::string_view name) const;
   void bind(Track& track);
   template <class Execute>
   void walk(const Track& track, Execute each);
 
   std::vector<std::unique_ptr<Track>> tracks_;
   std::vector<std::string> resident_names_;
-  struct Resident {
-    Spec spec;
-    Role role = Role::state;
-    std::int64_t offset = 0;
-  };
   std::unordered_map<std::string, Resident> residents_;
   std::int64_t resident_bytes_ = 0;
   std::int64_t arena_bytes_ = 0;

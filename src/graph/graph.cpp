@@ -11,11 +11,25 @@ std::string_view name_of(Role role) {
   switch (role) {
     case Role::input: return "input";
     case Role::parameter: return "parameter";
-    case Role::state: return "state";
+    case Role::frozen: return "frozen";
+    case Role::statistics: return "statistics";
+    case Role::optimizer: return "optimizer";
+    case Role::average: return "average";
+    case Role::accumulated: return "accumulated";
     case Role::temporary: return "temporary";
     case Role::gradient: return "gradient";
   }
   bug("role out of range");
+}
+
+std::string_view name_of(Phase phase) {
+  switch (phase) {
+    case Phase::forward: return "forward";
+    case Phase::loss: return "loss";
+    case Phase::backward: return "backward";
+    case Phase::update: return "update";
+  }
+  bug("phase out of range");
 }
 
 OpTable::OpTable(std::vector<const OpFamily*> families) {
@@ -72,18 +86,27 @@ ValueId Graph::add_value(std::string_view name, const Spec& spec, Role role) {
   const ValueId id{static_cast<std::int32_t>(values_.size())};
   std::string unique = unique_name(name);
   by_name_.emplace(unique, id);
-  values_.push_back({.name = std::move(unique), .spec = spec, .role = role});
+  values_.push_back({.name = std::move(unique),
+                     .spec = spec,
+                     .role = role,
+                     .layer = is_resident(role) ? layer_ : std::string()});
   return id;
 }
 
 Values Graph::call(std::string_view op_name, const Values& in, const Attrs& attrs,
-                   std::string_view layer) {
+                   std::string_view name) {
   const OpDef* op = ops_->find(op_name);
   if (op == nullptr)
-    throw UsageError({.where = std::string(layer),
+    throw UsageError({.where = std::string(name),
                       .got = "unknown op '" + std::string(op_name) + "'",
                       .expected = "expected an op of the table"});
-  Node node{.op = op, .attrs = {}, .in = in, .out = {}, .name = std::string(layer)};
+  Node node{.op = op,
+            .attrs = {},
+            .in = in,
+            .out = {},
+            .name = std::string(name),
+            .phase = phase_,
+            .layer = layer_.empty() ? std::string(name) : layer_};
   std::vector<Spec> specs;
   for (ValueId id : in) specs.push_back(spec(id));
   Specs out_specs;
@@ -92,14 +115,13 @@ Values Graph::call(std::string_view op_name, const Values& in, const Attrs& attr
     out_specs = op->infer(node.attrs, specs);
   } catch (const UsageError& error) {
     Complaint complaint = error.complaint();
-    complaint.where = op->name + " '" + std::string(layer) + "'";
+    complaint.where = op->name + " '" + std::string(name) + "'";
     throw UsageError(complaint);
   }
   const NodeId id{static_cast<std::int32_t>(nodes_.size())};
   for (std::size_t i = 0; i < out_specs.size(); ++i) {
-    const std::string name =
-        i == 0 ? std::string(layer) : std::string(layer) + ":" + std::to_string(i);
-    const ValueId out = add_value(name, out_specs[i], Role::temporary);
+    const std::string output = i == 0 ? node.name : node.name + ":" + std::to_string(i);
+    const ValueId out = add_value(output, out_specs[i], Role::temporary);
     value(out).producer = id;
     node.out.push_back(out);
   }
@@ -108,10 +130,21 @@ Values Graph::call(std::string_view op_name, const Values& in, const Attrs& attr
 }
 
 ValueId Graph::call1(std::string_view op, const Values& in, const Attrs& attrs,
-                     std::string_view layer) {
-  const Values out = call(op, in, attrs, layer);
+                     std::string_view name) {
+  const Values out = call(op, in, attrs, name);
   expect(out.size() == 1, "call1 of an op with several outputs");
   return out[0];
+}
+
+std::size_t Graph::begin_of(Phase phase) const {
+  const auto first = std::find_if(nodes_.begin(), nodes_.end(),
+                                  [&](const Node& node) { return node.phase >= phase; });
+  return static_cast<std::size_t>(first - nodes_.begin());
+}
+
+const std::string& Graph::layer_of(ValueId id) const {
+  const Value& value = this->value(id);
+  return value.producer ? node(value.producer).layer : value.layer;
 }
 
 ValueId Graph::find(std::string_view name) const {
@@ -126,10 +159,12 @@ void Graph::rename(ValueId id, std::string_view name) {
 }
 
 Values Backward::call(std::string_view op, const Values& inputs, const Attrs& attrs) const {
+  const LayerScope scope(graph, node.layer);
   return graph.call(op, inputs, attrs, node.name + "/grad");
 }
 
 ValueId Backward::call1(std::string_view op, const Values& inputs, const Attrs& attrs) const {
+  const LayerScope scope(graph, node.layer);
   return graph.call1(op, inputs, attrs, node.name + "/grad");
 }
 

@@ -1,5 +1,5 @@
-// The whole contract of an operation. One file in ops/ fills one OpFamily; nothing else knows the
-// op.
+// The whole contract of an operation. One file in ops/ fills one OpFamily. Passes, plans and tables
+// ask what stands here; only who calls an op knows its name.
 #pragma once
 
 #include <span>
@@ -43,6 +43,28 @@ enum class ViewKind : std::uint8_t {
   split,   // every output may be a channel slice of the input
 };
 
+// What passes may do for an op that is as simple as this, where a neighbour can take it over.
+enum class Form : std::uint8_t {
+  other,
+  sum,            // of its inputs, the last times `last_factor`
+  zero_pad,       // by `pads`
+  activation,     // of `kind`
+  normalisation,  // of every channel: in[0] by mean and variance; then by `scale` and `center`
+};
+
+// What an op can do of its neighbours' work in its own pass.
+struct Absorbs {
+  bool padding = false;           // of in[0], into `pads`
+  bool input_relu = false;        // of in[0], as `input_activation`
+  bool output_relu = false;       // as `activation`
+  bool residual = false;          // one more term of its output, as its last input and `residual`
+  bool gradient_sum = false;      // of two terms before in[0], as in[0], in[1] and `terms`
+  std::string_view normalised{};  // the op that also normalises in[0]; empty: none
+};
+
+// What PyTorch and Keras hold of an op for backward.
+enum class FrameworkHolds : std::uint8_t { nothing, input, output, input_and_positions };
+
 // An input of a test sample: its spec and what values make sense there.
 struct SampleInput {
   enum class Fill : std::uint8_t { normal, positive, label, unit, count, zero, one };
@@ -71,9 +93,12 @@ struct OpDef {
   Values (*backward)(const Backward&) = nullptr;
 
   std::vector<InPlace> in_place = {};
-  bool needs_dense = false;      // its kernels read and write whole tensors only, never slices
+  bool is_arithmetic = false;    // its flops are what a processor's peak is about
   bool cheap_to_repeat = false;  // recomputing costs about one pass over memory
-  bool packs_input = false;      // its kernels write Args::packed when asked to
+  bool joins_filters = false;    // several over one in[0] are one with the filters in[1] of all
+  Form form = Form::other;
+  Absorbs absorbs = {};
+  FrameworkHolds framework_holds = FrameworkHolds::nothing;
   ViewKind view = ViewKind::none;
   Cost (*cost)(const Attrs&, std::span<const Spec> in, std::span<const Spec> out) = nullptr;
 

@@ -1,11 +1,15 @@
-// The text form of a graph: one line per input, resident and node.
+// The text form of a graph: one line per input, resident and node, and one where a phase begins.
 //
 //   plimsoll graph 1
 //   input image : f32[2x3x32x32]
-//   parameter conv1/kernel : f32[16x3x3x3]/stem_kernel
-//   conv1 : f32[2x16x32x32]/blocked = conv2d(image, conv1/kernel) strides=[1,1] pads=[1,1,1,1] @
-//   conv1 dw : f32[16x3x3x3]/stem_kernel gradient = conv2d_grad_kernel(...) ... @ conv1/grad z :
-//   f32[2x8x4x4]/blocked in cat at 16 = bn_apply(...) @ bn      (a value that lies inside another)
+//   parameter conv1/kernel : f32[16x3x3x3]/stem_kernel of conv1
+//   conv1 : f32[2x16x32x32]/blocked = conv2d(image, conv1/kernel) strides=[1,1] @ conv1
+//   z : f32[2x8x4x4]/blocked in cat at 16 = bn_apply(...) @ bn
+//   [backward]
+//   dw : f32[16x3x3x3]/stem_kernel gradient = conv2d_grad_kernel(...) ... @ conv1/grad of conv1
+//
+// "in" says which value it lies inside of, "of" to which layer a resident or node belongs, where
+// that is not the node's own name.
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -202,11 +206,12 @@ void parse_node(LineReader& in, Graph& graph, int line, std::vector<PendingHome>
   }
   Attrs attrs;
   while (!in.take("@")) {
-    const std::string key = in.name("an attribute or '@ layer'");
+    const std::string key = in.name("an attribute or '@ name'");
     in.need("=");
     attrs.set(key, in.attribute());
   }
-  const std::string layer = in.name("the layer's name");
+  const std::string name = in.name("the node's name");
+  const LayerScope scope(graph, in.take_word("of") ? in.name("the layer's name") : name);
   if (!in.at_end()) in.refuse("the end of the line");
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     bool taken = bool(graph.find(outputs[i].name));
@@ -217,7 +222,7 @@ void parse_node(LineReader& in, Graph& graph, int line, std::vector<PendingHome>
 
   Values made;
   try {
-    made = graph.call(op, inputs, attrs, layer);
+    made = graph.call(op, inputs, attrs, name);
   } catch (const UsageError& error) {
     in.refuse("a valid call (" + std::string(error.what()) + ")");
   }
@@ -235,7 +240,34 @@ void parse_node(LineReader& in, Graph& graph, int line, std::vector<PendingHome>
   }
 }
 
-void settle_home(Graph& graph, const PendingHome& home, std::string_view source) {
+// Roles of values that no node makes.
+constexpr Role kDeclared[] = {Role::input,     Role::parameter, Role::frozen,     Role::statistics,
+                              Role::optimizer, Role::average,   Role::accumulated};
+
+void parse_source(LineReader& in, Graph& graph, Role role) {
+  const std::string name = in.name("a value's name");
+  in.need(":");
+  const Spec spec = parse_spec(in);
+  const bool has_layer = is_resident(role) && in.take_word("of");
+  const LayerScope scope(graph, has_layer ? in.name("the layer's name") : "");
+  if (!in.at_end()) in.refuse("the end of the line");
+  if (graph.find(name)) in.refuse("a name that is not taken instead of '" + name + "'");
+  graph.add_value(name, spec, role);
+}
+
+// Behind the bracket of "[backward]".
+void parse_phase(LineReader& in, Graph& graph) {
+  for (Phase phase : {Phase::loss, Phase::backward, Phase::update}) {
+    if (phase <= graph.phase() || !in.take_word(name_of(phase))) continue;
+    in.need("]");
+    if (!in.at_end()) in.refuse("the end of the line");
+    graph.set_phase(phase);
+    return;
+  }
+  in.refuse("a later phase (loss, backward, update)");
+}
+
+void put_home(Graph& graph, const PendingHome& home, std::string_view source) {
   const ValueId parent = graph.find(home.parent);
   const auto refuse = [&](const std::string& got, const std::string& expected) {
     throw UsageError({.where = std::string(source) + ":" + std::to_string(home.line) + ":1",
@@ -269,10 +301,13 @@ std::string to_text(const Graph& graph) {
   text += '\n';
   for (const Value& value : graph.values()) {
     if (value.producer) continue;
-    text +=
-        std::string(name_of(value.role)) + " " + value.name + " : " + to_string(value.spec) + "\n";
+    text += std::string(name_of(value.role)) + " " + value.name + " : " + to_string(value.spec);
+    text += (value.layer.empty() ? "" : " of " + value.layer) + "\n";
   }
+  Phase phase = Phase::forward;
   for (const Node& node : graph.nodes()) {
+    if (node.phase != phase) text += "[" + std::string(name_of(node.phase)) + "]\n";
+    phase = node.phase;
     for (std::size_t i = 0; i < node.out.size(); ++i) {
       const Value& value = graph.value(node.out[i]);
       if (i > 0) text += ", ";
@@ -286,7 +321,7 @@ std::string to_text(const Graph& graph) {
     text += ")";
     for (const auto& [name, value] : node.attrs.entries())
       text += " " + name + "=" + to_string(value);
-    text += " @ " + node.name + "\n";
+    text += " @ " + node.name + (node.layer == node.name ? "" : " of " + node.layer) + "\n";
   }
   return text;
 }
@@ -305,21 +340,21 @@ Graph parse_graph(std::string_view text, const OpTable& ops, std::string_view so
       continue;
     }
     if (in.at_end()) continue;
+    if (in.take("[")) {
+      parse_phase(in, graph);
+      continue;
+    }
     bool declared = false;
-    for (Role role : {Role::input, Role::parameter, Role::state}) {
+    for (Role role : kDeclared) {
       if (declared || !in.take_word(name_of(role))) continue;
-      const std::string name = in.name("a value's name");
-      in.need(":");
-      const Spec spec = parse_spec(in);
-      if (!in.at_end()) in.refuse("the end of the line");
-      if (graph.find(name)) in.refuse("a name that is not taken instead of '" + name + "'");
-      graph.add_value(name, spec, role);
+      parse_source(in, graph, role);
       declared = true;
     }
     if (!declared) parse_node(in, graph, number, homes);
   }
   if (number == 0) LineReader(source, 1, "").refuse("'" + std::string(kHeader) + "'");
-  for (const PendingHome& home : homes) settle_home(graph, home, source);
+  for (const PendingHome& home : homes) put_home(graph, home, source);
+  graph.set_phase(Phase::forward);
   return graph;
 }
 

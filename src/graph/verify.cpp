@@ -31,6 +31,7 @@ void verify(const Graph& graph) {
   for (std::size_t i = 0; i < graph.values().size(); ++i) made[i] = !graph.values()[i].producer;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
+    expect(n == 0 || graph.nodes()[n - 1].phase <= node.phase, "phases follow one another");
     std::vector<Spec> in;
     for (ValueId id : node.in) {
       expect(id.index >= 0 && id.at() < graph.values().size(), "an input is a value of the graph");

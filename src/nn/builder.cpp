@@ -67,6 +67,7 @@ std::string Builder::begin_layer(std::string_view type, std::string_view base,
               .parameters = {}};
   for (ValueId input : inputs) layer.inputs.push_back(layer_of(input));
   layers_.push_back(std::move(layer));
+  graph_.set_layer(chosen);
   return chosen;
 }
 
@@ -74,11 +75,11 @@ ValueId Builder::end_layer(ValueId output) {
   layers_.back().output = output;
   layers_.back().output_spec = graph_.spec(output);
   layer_of_[output.index] = layers_.size() - 1;
+  graph_.set_layer("");
   return output;
 }
 
-ValueId Builder::parameter(std::string_view weight, const Spec& spec, const Init& init,
-                           bool trainable) {
+ValueId Builder::parameter(std::string_view weight, const Spec& spec, const Init& init, Role role) {
   const std::string name = layers_.back().name + "/" + std::string(weight);
   double elements = 1;
   for (std::int64_t dim : spec.shape) elements *= static_cast<double>(dim);
@@ -87,9 +88,9 @@ ValueId Builder::parameter(std::string_view weight, const Spec& spec, const Init
                       .got = "a weight of shape " + to_string(spec.shape),
                       .expected = "expected at most 2^33 elements",
                       .hint = "is the number of classes or units right?"});
-  trainable = trainable && !is_frozen(layers_.back().name);
-  layers_.back().parameters.push_back({name, spec, init, trainable});
-  return graph_.add_value(name, spec, trainable ? Role::parameter : Role::state);
+  if (role == Role::parameter && is_frozen(layers_.back().name)) role = Role::frozen;
+  layers_.back().parameters.push_back({name, spec, init, role == Role::parameter});
+  return graph_.add_value(name, spec, role);
 }
 
 ValueId Builder::blocked_image(ValueId x) {
@@ -188,10 +189,13 @@ ValueId Builder::batch_norm(ValueId x, const BatchNormOptions& options) {
   const bool uses_batch = mode_ == Mode::training && !options.frozen && !is_frozen(layer);
   ValueId gamma = kNoValue;
   ValueId beta = kNoValue;
-  if (options.scale) gamma = parameter("gamma", channels, {Init::Kind::ones}, !options.frozen);
-  if (options.center) beta = parameter("beta", channels, {Init::Kind::zeros}, !options.frozen);
-  const ValueId moving_mean = parameter("moving_mean", channels, {Init::Kind::zeros}, false);
-  const ValueId moving_variance = parameter("moving_variance", channels, {Init::Kind::ones}, false);
+  const Role role = options.frozen ? Role::frozen : Role::parameter;
+  if (options.scale) gamma = parameter("gamma", channels, {Init::Kind::ones}, role);
+  if (options.center) beta = parameter("beta", channels, {Init::Kind::zeros}, role);
+  const ValueId moving_mean =
+      parameter("moving_mean", channels, {Init::Kind::zeros}, Role::statistics);
+  const ValueId moving_variance =
+      parameter("moving_variance", channels, {Init::Kind::ones}, Role::statistics);
   ValueId mean = moving_mean;
   ValueId variance = moving_variance;
   if (uses_batch) {
@@ -231,12 +235,7 @@ ValueId Builder::dropout(ValueId x, double rate, std::string_view name) {
     throw UsageError({.where = "dropout '" + layer + "'",
                       .got = "rate " + std::to_string(rate),
                       .expected = "expected at least 0 and below 1"});
-  if (mode_ == Mode::inference || rate == 0) {
-    layers_.back().output = x;
-    layers_.back().output_spec = spec(x);
-    layer_of_[x.index] = layers_.size() - 1;
-    return x;
-  }
+  if (mode_ == Mode::inference || rate == 0) return end_layer(x);
   const auto key = static_cast<std::int64_t>(fnv1a64(layer) >> 1);
   return end_layer(
       graph_.call1("dropout", {blocked_image(x), sample_}, {{"rate", rate}, {"key", key}}, layer));

@@ -127,12 +127,13 @@ class Builder {
 
  private:
   bool is_frozen(std::string_view layer) const { return is_frozen_ && is_frozen_(layer); }
-  // Opens a new layer; parameters added until the next one belong to it.
+  // Opens a new layer; what is added until end_layer() belongs to it.
   std::string begin_layer(std::string_view type, std::string_view base, std::string_view name,
                           const Values& inputs);
   ValueId end_layer(ValueId output);
+  // `role`: parameter, which a frozen layer's are not, frozen or statistics.
   ValueId parameter(std::string_view weight, const Spec& spec, const Init& init,
-                    bool trainable = true);
+                    Role role = Role::parameter);
   ValueId blocked_image(ValueId x);
   ValueId pool(ValueId x, std::string_view op, std::string_view type, std::string_view base,
                Size2 window, const PoolOptions& options);

@@ -34,7 +34,7 @@ const OpFamily accumulate{{
      .infer = infer,
      .in_place = {{.out = 0, .over = 0, .required = true}},
      .cost = pass_over<2>,
-     .kernels = {{"loop", plain_job<accumulate_ref>}},
+     .kernels = {{"loop", plain_job<accumulate_ref>, kAnyReal}},
      .samples = samples()},
 }};
 

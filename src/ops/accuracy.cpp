@@ -43,7 +43,7 @@ const OpFamily accuracy{{
      .doc = "Counts of samples whose label scores highest, and among the five highest.",
      .infer = infer,
      .cost = pass_over<1>,
-     .kernels = {{"ref", plain_job<count>}},
+     .kernels = {{"ref", plain_job<count>, kAnyReal}},
      .samples = {{.in = {{plain({67, 10})},
                          {plain({67}, DType::i32), SampleInput::Fill::label, 10}}}}},
 }};

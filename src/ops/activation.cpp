@@ -119,8 +119,11 @@ const OpFamily activation{{
      .backward = backward,
      .in_place = {{.out = 0, .over = 0}},
      .cheap_to_repeat = true,
+     .form = Form::activation,
+     .framework_holds = FrameworkHolds::output,
      .cost = pass_over<1>,
-     .kernels = {{"avx2", f32_job<kernels::activation>}, {"ref", plain_job<forward_ref>}},
+     .kernels = {{"avx2", plain_job<kernels::activation>},
+                 {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = forward_samples()},
     {.name = "activation_grad",
      .doc = "dx = dy * slope, from the saved output (swish: the saved input).",
@@ -128,7 +131,8 @@ const OpFamily activation{{
      .infer = infer_grad,
      .in_place = {{.out = 0, .over = 0}},
      .cost = pass_over<2>,
-     .kernels = {{"avx2", f32_job<kernels::activation_grad>}, {"ref", plain_job<grad_ref>}},
+     .kernels = {{"avx2", plain_job<kernels::activation_grad>},
+                 {"ref", plain_job<grad_ref>, kAnyReal}},
      .samples = grad_samples()},
 }};
 

@@ -67,7 +67,7 @@ const OpFamily adam{{
      .infer = infer,
      .in_place = update_in_place(2),
      .cost = pass_over<10>,
-     .kernels = {{"loop", plain_job<update>}},
+     .kernels = {{"loop", plain_job<update>, kAnyReal}},
      .samples = samples()},
 }};
 

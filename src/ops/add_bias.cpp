@@ -61,7 +61,7 @@ const OpFamily add_bias{{
      .in_place = {{.out = 0, .over = 0}},
      .cheap_to_repeat = true,
      .cost = pass_over<1>,
-     .kernels = {{"loop", plain_job<shifted>}, {"ref", plain_job<ref>}},
+     .kernels = {{"loop", plain_job<shifted>, kAnyReal}, {"ref", plain_job<ref>, kAnyReal}},
      .samples = {{.in = {{blocked(2, 13, 5, 3)}, {plain({13})}}},
                  {.in = {{blocked(3, 8, 1, 1)}, {plain({8})}}}}},
 }};

@@ -30,7 +30,7 @@ const OpFamily adopt{{
      .infer = infer,
      .in_place = {{.out = 0, .over = 0, .required = true}},
      .cost = pass_over<2>,
-     .kernels = {{"loop", plain_job<adopt_ref>}},
+     .kernels = {{"loop", plain_job<adopt_ref>, kAnyReal}},
      .samples = {{.in = {{plain({13})},
                          {plain({13})},
                          {plain({1}, DType::f64), SampleInput::Fill::positive}}}}},

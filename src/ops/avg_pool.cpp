@@ -136,14 +136,14 @@ const OpFamily avg_pool{{
      .backward = backward,
      .cheap_to_repeat = true,
      .cost = pass_over<9>,
-     .kernels = {{"avx2", f32_job<kernels::avg_pool>}, {"ref", plain_job<forward_ref>}},
+     .kernels = {{"avx2", plain_job<kernels::avg_pool>}, {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = forward_samples()},
     {.name = "avg_pool_grad",
      .doc = "Spreads each window's gradient evenly over its real cells.",
      .attrs = grad_schema(),
      .infer = infer_grad,
      .cost = pass_over<9>,
-     .kernels = {{"avx2", kernels::prepare_avg_pool_grad}, {"ref", plain_job<grad_ref>}},
+     .kernels = {{"avx2", kernels::prepare_avg_pool_grad}, {"ref", plain_job<grad_ref>, kAnyReal}},
      .samples = grad_samples()},
 }};
 

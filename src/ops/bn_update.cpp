@@ -38,7 +38,7 @@ const OpFamily bn_update{{
      .infer = infer,
      .in_place = {{.out = 0, .over = 0, .required = true}, {.out = 1, .over = 1, .required = true}},
      .cost = pass_over<2>,
-     .kernels = {{"ref", plain_job<ref>}},
+     .kernels = {{"ref", plain_job<ref>, kAnyReal}},
      .samples = {{.in = {{plain({13})},
                          {plain({13})},
                          {plain({13})},

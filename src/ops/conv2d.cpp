@@ -261,6 +261,8 @@ std::vector<Sample> grad_kernel_samples() {
   return samples;
 }
 
+constexpr KernelTraits kOnednn{.slices = false, .compiles = true};
+
 }  // namespace
 
 extern const OpFamily conv2d;
@@ -271,31 +273,34 @@ const OpFamily conv2d{{
      .attrs = schema(),
      .infer = infer_forward,
      .backward = backward,
-     .needs_dense = true,
+     .is_arithmetic = true,
+     .joins_filters = true,
+     .absorbs = {.padding = true},
+     .framework_holds = FrameworkHolds::input,
      .cost = cost_forward,
-     .kernels = {{"onednn", kernels::onednn::prepare_forward},
-                 {"avx2", kernels::prepare_direct_forward},
-                 {"ref", plain_job<forward_ref>}},
+     .kernels = {{"onednn", kernels::onednn::prepare_forward, kOnednn},
+                 {"avx2", kernels::prepare_direct_forward, kDense},
+                 {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = forward_samples()},
     {.name = "conv2d_grad_input",
      .doc = "The gradient of a convolution's input, from the output's gradient and the weights.",
      .attrs = schema_with("input", "rows and columns of the input"),
      .infer = infer_grad_input,
-     .needs_dense = true,
+     .is_arithmetic = true,
      .cost = cost_grad_input,
-     .kernels = {{"onednn", kernels::onednn::prepare_grad_input},
-                 {"avx2", kernels::prepare_direct_grad_input},
-                 {"ref", plain_job<grad_input_ref>}},
+     .kernels = {{"onednn", kernels::onednn::prepare_grad_input, kOnednn},
+                 {"avx2", kernels::prepare_direct_grad_input, kDense},
+                 {"ref", plain_job<grad_input_ref>, kAnyReal}},
      .samples = grad_input_samples()},
     {.name = "conv2d_grad_kernel",
      .doc = "The gradient of a convolution's weights, from the input and the output's gradient.",
      .attrs = schema_with("kernel", "rows and columns of the weights"),
      .infer = infer_grad_kernel,
-     .needs_dense = true,
+     .is_arithmetic = true,
      .cost = cost_grad_kernel,
-     .kernels = {{"onednn", kernels::onednn::prepare_grad_kernel},
-                 {"avx2", kernels::prepare_direct_grad_kernel},
-                 {"ref", plain_job<grad_kernel_ref>}},
+     .kernels = {{"onednn", kernels::onednn::prepare_grad_kernel, kOnednn},
+                 {"avx2", kernels::prepare_direct_grad_kernel, kDense},
+                 {"ref", plain_job<grad_kernel_ref>, kAnyReal}},
      .samples = grad_kernel_samples()},
 }};
 

@@ -1,6 +1,4 @@
 // y = x w + b: a fully connected layer.
-#include <omp.h>
-
 #include "kernels/clear.h"
 #include "kernels/gemm.h"
 #include "ops/rules.h"
@@ -92,7 +90,7 @@ template <Pass pass>
 class DenseJob final : public Job {
  public:
   // The first output is m x n; k is what is summed over.
-  DenseJob(const Shape& out, std::int64_t k) : gemm_(out[0], out[1], k, omp_get_max_threads()) {}
+  DenseJob(const Shape& out, std::int64_t k, int threads) : gemm_(out[0], out[1], k, threads) {}
 
   std::int64_t scratch() const override { return gemm_.scratch(); }
 
@@ -109,11 +107,11 @@ class DenseJob final : public Job {
 };
 
 template <Pass pass>
-std::unique_ptr<Job> prepare(const Call& call) {
-  if (call.out[0].spec.dtype != DType::f32) return nullptr;
+std::unique_ptr<Job> make_job(const Call& call) {
   const Shape& first = call.in[0].spec.shape;
   return std::make_unique<DenseJob<pass>>(call.out[0].spec.shape,
-                                          pass == Pass::grad_kernel ? first[0] : first[1]);
+                                          pass == Pass::grad_kernel ? first[0] : first[1],
+                                          call.environment.threads);
 }
 
 // The kernel's gradient first: x, which only it reads, can die before dx is born.
@@ -142,8 +140,10 @@ const OpFamily dense{{
      .doc = "Fully connected: every output sees every input, and a bias where one is given.",
      .infer = infer_forward,
      .backward = backward,
+     .is_arithmetic = true,
+     .framework_holds = FrameworkHolds::input,
      .cost = cost<Pass::forward>,
-     .kernels = {{"avx2", prepare<Pass::forward>}, {"ref", plain_job<forward_ref>}},
+     .kernels = {{"avx2", make_job<Pass::forward>}, {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = {{.in = {{plain({3, 10})}, {plain({10, 33})}, {plain({33})}}},
                  {.in = {{plain({1, 13})}, {plain({13, 10})}}},
                  {.in = {{plain({7, 300})}, {plain({300, 17})}, {plain({17})}}},
@@ -151,16 +151,20 @@ const OpFamily dense{{
     {.name = "dense_grad_input",
      .doc = "The gradient of a dense layer's input.",
      .infer = infer_grad_input,
+     .is_arithmetic = true,
      .cost = cost<Pass::grad_input>,
-     .kernels = {{"avx2", prepare<Pass::grad_input>}, {"ref", plain_job<grad_input_ref>}},
+     .kernels = {{"avx2", make_job<Pass::grad_input>},
+                 {"ref", plain_job<grad_input_ref>, kAnyReal}},
      .samples = {{.in = {{plain({3, 33})}, {plain({10, 33})}}},
                  {.in = {{plain({1, 10})}, {plain({13, 10})}}},
                  {.in = {{plain({7, 300})}, {plain({40, 300})}}}}},
     {.name = "dense_grad_kernel",
      .doc = "The gradient of a dense layer's weights.",
      .infer = infer_grad_kernel,
+     .is_arithmetic = true,
      .cost = cost<Pass::grad_kernel>,
-     .kernels = {{"avx2", prepare<Pass::grad_kernel>}, {"ref", plain_job<grad_kernel_ref>}},
+     .kernels = {{"avx2", make_job<Pass::grad_kernel>},
+                 {"ref", plain_job<grad_kernel_ref>, kAnyReal}},
      .samples = {{.in = {{plain({3, 10})}, {plain({3, 33})}}},
                  {.in = {{plain({1, 13})}, {plain({1, 10})}}},
                  {.in = {{plain({5, 130})}, {plain({5, 70})}}}}},

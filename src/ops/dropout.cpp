@@ -140,7 +140,7 @@ const OpFamily dropout{{
      .in_place = {{.out = 0, .over = 0}},
      .cheap_to_repeat = true,
      .cost = pass_over<12>,
-     .kernels = {{"loop", plain_job<masked>}, {"ref", plain_job<ref>}},
+     .kernels = {{"loop", plain_job<masked>, kAnyReal}, {"ref", plain_job<ref>, kAnyReal}},
      .samples = samples()},
 }};
 

@@ -38,7 +38,7 @@ const OpFamily fill{{
      .infer = infer,
      .cheap_to_repeat = true,
      .cost = pass_over<0>,
-     .kernels = {{"ref", plain_job<ref>}},
+     .kernels = {{"ref", plain_job<ref>, kAnyReal}},
      .samples = {{.in = {}, .attrs = {{"value", 3.0}, {"shape", Ints{2, 3}}}}}},
 }};
 

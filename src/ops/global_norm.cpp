@@ -33,9 +33,8 @@ const OpFamily global_norm{{
      .doc =
          "L2 norm of all gradients; not finite if a gradient or the loss, the first input, is not.",
      .infer = infer,
-     .needs_dense = true,
      .cost = pass_over<2>,
-     .kernels = {{"f64-sums", plain_job<norm>}},
+     .kernels = {{"f64-sums", plain_job<norm>, {.slices = false, .f64 = true}}},
      .samples = {{.in = {{plain({1})}, {plain({33, 7})}, {blocked(1, 13, 3, 3)}}}}},
 }};
 

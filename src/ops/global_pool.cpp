@@ -139,7 +139,8 @@ const OpFamily global_pool{{
      .backward = backward,
      .cheap_to_repeat = true,
      .cost = pass_over<1>,
-     .kernels = {{"avx2", f32_job<kernels::global_pool>}, {"ref", plain_job<forward_ref>}},
+     .kernels = {{"avx2", plain_job<kernels::global_pool>},
+                 {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = forward_samples()},
     {.name = "global_pool_grad",
      .doc = "Spreads the gradient over the cells (avg), or hands it to the first maximum (max; "
@@ -148,7 +149,8 @@ const OpFamily global_pool{{
      .attrs = grad_schema(),
      .infer = infer_grad,
      .cost = pass_over<1>,
-     .kernels = {{"avx2", f32_job<kernels::global_pool_grad>}, {"ref", plain_job<grad_ref>}},
+     .kernels = {{"avx2", plain_job<kernels::global_pool_grad>},
+                 {"ref", plain_job<grad_ref>, kAnyReal}},
      .samples = grad_samples()},
 }};
 

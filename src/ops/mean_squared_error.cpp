@@ -49,7 +49,7 @@ const OpFamily mean_squared_error{{
      .backward = backward,
      .in_place = {{.out = 1, .over = 0}},
      .cost = pass_over<4>,
-     .kernels = {{"f64-sums", plain_job<runs_in_order>}},
+     .kernels = {{"f64-sums", plain_job<runs_in_order>, kAnyReal}},
      .samples = {{.in = {{plain({5, 7})}, {plain({5, 7})}}},
                  {.in = {{blocked(2, 3, 5, 4)}, {blocked(2, 3, 5, 4)}}}}},
 }};

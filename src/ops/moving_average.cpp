@@ -37,7 +37,7 @@ const OpFamily moving_average{{
      .infer = infer,
      .in_place = {{.out = 0, .over = 0, .required = true}},
      .cost = pass_over<3>,
-     .kernels = {{"loop", plain_job<update>}},
+     .kernels = {{"loop", plain_job<update>, kAnyReal}},
      .samples = {{.in = {{plain({33, 7})},
                          {plain({33, 7})},
                          {plain({1}, DType::f64), SampleInput::Fill::positive}}}}},

@@ -119,7 +119,7 @@ const OpFamily multiply{{
      .in_place = {{.out = 0, .over = 0}, {.out = 0, .over = 1}},
      .cheap_to_repeat = true,
      .cost = pass_over<1>,
-     .kernels = {{"loop", plain_job<product>}, {"ref", plain_job<ref>}},
+     .kernels = {{"loop", plain_job<product>, kAnyReal}, {"ref", plain_job<ref>, kAnyReal}},
      .samples = {{.in = {{blocked(2, 13, 5, 3)}, {blocked(2, 13, 5, 3)}}},
                  {.in = {{blocked(2, 13, 5, 3)}, {blocked(2, 13, 1, 1)}}},
                  {.in = {{blocked(3, 24, 1, 1)}, {blocked(3, 24, 1, 1)}}},
@@ -128,7 +128,8 @@ const OpFamily multiply{{
      .doc = "Product of two image tensors summed over the pixels, [N,C,1,1].",
      .infer = infer_sum,
      .cost = pass_over<2>,
-     .kernels = {{"loop", plain_job<product_sums>}, {"ref", plain_job<sum_ref>}},
+     .kernels = {{"loop", plain_job<product_sums>, kAnyReal},
+                 {"ref", plain_job<sum_ref>, kAnyReal}},
      .samples = {{.in = {{blocked(2, 13, 5, 3)}, {blocked(2, 13, 5, 3)}}},
                  {.in = {{blocked(3, 21, 9, 11)}, {blocked(3, 21, 9, 11)}}}}},
 }};

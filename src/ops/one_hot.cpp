@@ -31,7 +31,7 @@ const OpFamily one_hot{{
      .infer = infer,
      .cheap_to_repeat = true,
      .cost = pass_over<0>,
-     .kernels = {{"ref", plain_job<ref>}},
+     .kernels = {{"ref", plain_job<ref>, kAnyReal}},
      .samples = {{.in = {{plain({5}, DType::i32), SampleInput::Fill::label, 7}},
                   .attrs = {{"classes", std::int64_t{7}}}}}},
 }};

@@ -84,7 +84,7 @@ const OpFamily reorder{{
      .backward = backward,
      .cheap_to_repeat = true,
      .cost = pass_over<0>,
-     .kernels = {{"loop", plain_job<move_planes>}, {"ref", plain_job<ref>}},
+     .kernels = {{"loop", plain_job<move_planes>, kAnyReal}, {"ref", plain_job<ref>, kAnyReal}},
      .samples = samples()},
 }};
 

@@ -98,7 +98,7 @@ const OpFamily reshape{{
      .backward = backward,
      .cheap_to_repeat = true,
      .cost = pass_over<0>,
-     .kernels = {{"copy", plain_job<copy_runs>}, {"ref", plain_job<ref>}},
+     .kernels = {{"copy", plain_job<copy_runs>, kAnyReal}, {"ref", plain_job<ref>, kAnyReal}},
      .samples = samples()},
 }};
 

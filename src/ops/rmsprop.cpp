@@ -61,7 +61,7 @@ const OpFamily rmsprop{{
      .infer = infer,
      .in_place = update_in_place(2),
      .cost = pass_over<8>,
-     .kernels = {{"loop", plain_job<update>}},
+     .kernels = {{"loop", plain_job<update>, kAnyReal}},
      .samples = samples()},
 }};
 

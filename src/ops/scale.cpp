@@ -52,7 +52,7 @@ const OpFamily scale{{
      .in_place = {{.out = 0, .over = 0}},
      .cheap_to_repeat = true,
      .cost = pass_over<1>,
-     .kernels = {{"loop", plain_job<scale_runs>}},
+     .kernels = {{"loop", plain_job<scale_runs>, kAnyReal}},
      .samples = {{.in = {{blocked(2, 13, 3, 5)}}, .attrs = {{"factor", 0.4}}},
                  {.in = {{plain({5, 7001})}, {plain({1})}}, .attrs = {{"factor", -3.0}}}}},
 }};

@@ -62,7 +62,7 @@ const OpFamily sgd{{
      .infer = infer,
      .in_place = update_in_place(1),
      .cost = pass_over<4>,
-     .kernels = {{"loop", plain_job<update>}},
+     .kernels = {{"loop", plain_job<update>, kAnyReal}},
      .samples = samples()},
 }};
 

@@ -50,7 +50,7 @@ const OpFamily sigmoid_cross_entropy{{
      .backward = backward,
      .in_place = {{.out = 1, .over = 0}},
      .cost = pass_over<12>,
-     .kernels = {{"f64-sums", plain_job<rows>}},
+     .kernels = {{"f64-sums", plain_job<rows>, kAnyReal}},
      .samples = {{.in = {{plain({5, 7})}, {plain({5, 7}), SampleInput::Fill::unit}}},
                  {.in = {{plain({3, 1})}, {plain({3, 1}), SampleInput::Fill::one}}}}},
 }};

@@ -71,7 +71,7 @@ const OpFamily softmax{{
      .backward = backward,
      .in_place = {{.out = 0, .over = 0}},
      .cost = pass_over<8>,
-     .kernels = {{"rows", plain_job<rows>}},
+     .kernels = {{"rows", plain_job<rows>, kAnyReal}},
      .samples = {{.in = {{plain({5, 10})}}},
                  {.in = {{plain({3, 1001})}}},
                  {.in = {{plain({1, 1})}}}}},
@@ -80,7 +80,7 @@ const OpFamily softmax{{
      .infer = infer_grad,
      .in_place = {{.out = 0, .over = 0}, {.out = 0, .over = 1}},
      .cost = pass_over<4>,
-     .kernels = {{"rows", plain_job<grad_rows>}},
+     .kernels = {{"rows", plain_job<grad_rows>, kAnyReal}},
      .samples = {{.in = {{plain({5, 10})}, {plain({5, 10}), SampleInput::Fill::unit}}},
                  {.in = {{plain({3, 33})}, {plain({3, 33}), SampleInput::Fill::unit}}}}},
 }};

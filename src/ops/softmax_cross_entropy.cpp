@@ -86,7 +86,7 @@ const OpFamily softmax_cross_entropy{{
      .backward = backward,
      .in_place = {{.out = 1, .over = 0}},
      .cost = pass_over<8>,
-     .kernels = {{"f64-sums", plain_job<rows>}},
+     .kernels = {{"f64-sums", plain_job<rows>, kAnyReal}},
      .samples = {{.in = {{plain({5, 10})}, {plain({5}, DType::i32), SampleInput::Fill::label, 10}}},
                  {.in = {{plain({3, 33})}, {plain({3}, DType::i32), SampleInput::Fill::label, 33}},
                   .attrs = {{"smoothing", 0.1}}},

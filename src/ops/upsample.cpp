@@ -72,7 +72,7 @@ const OpFamily upsample{{
      .backward = backward,
      .cheap_to_repeat = true,
      .cost = pass_over<0>,
-     .kernels = {{"avx2", f32_job<kernels::upsample>}, {"ref", plain_job<forward_ref>}},
+     .kernels = {{"avx2", plain_job<kernels::upsample>}, {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = {{.in = {{blocked(2, 10, 5, 7)}}},
                  {.in = {{blocked(1, 33, 3, 2)}}, .attrs = {{"scale", Ints{3, 1}}}}}},
     {.name = "upsample_grad",
@@ -80,7 +80,8 @@ const OpFamily upsample{{
      .attrs = schema(),
      .infer = infer_grad,
      .cost = pass_over<1>,
-     .kernels = {{"avx2", f32_job<kernels::upsample_grad>}, {"ref", plain_job<grad_ref>}},
+     .kernels = {{"avx2", plain_job<kernels::upsample_grad>},
+                 {"ref", plain_job<grad_ref>, kAnyReal}},
      .samples = {{.in = {{blocked(2, 10, 6, 8)}}},
                  {.in = {{blocked(1, 13, 9, 2)}}, .attrs = {{"scale", Ints{3, 1}}}}}},
 }};

@@ -3,14 +3,14 @@
 namespace plimsoll {
 namespace {
 
-// The add that alone feeds this bn_grad with its one gradient; null if there is none.
+// The sum of two that alone feeds this node with its one gradient; null if there is none.
 const Node* sum_before(const Graph& graph, const Node& node, const std::vector<int>& uses) {
-  if (node.op->name != "bn_grad" || node.attrs.integer("terms") != 1) return nullptr;
+  if (!node.op->absorbs.gradient_sum || node.attrs.integer("terms") != 1) return nullptr;
   const ValueId dz = node.in[0];
   if (uses[dz.at()] != 1 || !graph.value(dz).producer) return nullptr;
   const Node& sum = graph.node(graph.value(dz).producer);
   const bool plain_sum =
-      sum.op->name == "add" && sum.in.size() == 2 && sum.attrs.real("last_factor") == 1;
+      sum.op->form == Form::sum && sum.in.size() == 2 && sum.attrs.real("last_factor") == 1;
   return plain_sum ? &sum : nullptr;
 }
 
@@ -30,14 +30,14 @@ Graph fold_gradient_sums(const Graph& graph, const Keep& keep) {
     if (folded[n]) continue;
     const Node* sum = sum_before(graph, node, uses);
     if (sum == nullptr) {
-      rewriter.copy(node);
+      rewriter.emit(node);
       continue;
     }
-    Values in = sum->in;
-    in.insert(in.end(), node.in.begin() + 1, node.in.end());
-    Attrs attrs = node.attrs;
-    attrs.set("terms", std::int64_t{2});
-    rewriter.emit(node.op->name, in, attrs, node.out, node.name);
+    Node folded_node = node;
+    folded_node.in = sum->in;
+    folded_node.in.insert(folded_node.in.end(), node.in.begin() + 1, node.in.end());
+    folded_node.attrs.set("terms", std::int64_t{2});
+    rewriter.emit(folded_node);
   }
   return rewriter.finish(keep);
 }

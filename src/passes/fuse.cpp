@@ -6,15 +6,6 @@
 namespace plimsoll {
 namespace {
 
-// A call that has been read but not yet emitted, because its only consumer may absorb it.
-struct Draft {
-  std::string op;
-  Attrs attrs;
-  Values in;  // ids of the old graph
-  Values out;
-  std::string layer;
-};
-
 class Fuser {
  public:
   Fuser(const Graph& graph, const Keep& keep)
@@ -23,11 +14,11 @@ class Fuser {
   Graph run(const Keep& keep) {
     rewriter_.copy_sources();
     for (const Node& node : graph_.nodes()) {
-      Draft draft = absorb({node.op->name, node.attrs, node.in, node.out, node.name});
-      if (may_wait(draft))
-        waiting_.emplace(draft.out[0], std::move(draft));
+      Node whole = absorb(node);
+      if (may_wait(whole))
+        waiting_.emplace(whole.out[0], std::move(whole));
       else
-        emit(draft);
+        emit(whole);
     }
     return rewriter_.finish(keep);
   }
@@ -41,87 +32,95 @@ class Fuser {
     return nullptr;
   }
 
-  static bool is_rectifier(const std::string& op, const Attrs& attrs) {
-    return op == "activation" && (attrs.word("kind") == "relu" || attrs.word("kind") == "relu6");
+  static bool is_rectifier(const Node& node) {
+    if (node.op->form != Form::activation) return false;
+    const std::string& kind = node.attrs.word("kind");
+    return kind == "relu" || kind == "relu6";
   }
 
-  // Whether the one consumer of this call's result can take the call over.
-  bool may_wait(const Draft& draft) const {
-    if (draft.out.size() != 1) return false;
-    const Node* consumer = only_consumer(draft.out[0]);
+  // Whether the one consumer of this node's result can take the node over, or the node it.
+  bool may_wait(const Node& node) const {
+    if (node.out.size() != 1) return false;
+    const Node* consumer = only_consumer(node.out[0]);
     if (consumer == nullptr) return false;
-    const std::string& next = consumer->op->name;
-    if (draft.op == "zero_pad")
-      return (next == "conv2d" || next == "depthwise_conv2d") && consumer->in[0] == draft.out[0];
-    if (draft.op == "bn_apply") {
-      if (draft.attrs.word("activation") != "none") return false;
-      if (is_rectifier(next, consumer->attrs)) return true;
-      return next == "add" && consumer->in.size() == 2 && !draft.attrs.flag("residual") &&
-             consumer->in[0] != consumer->in[1];
+    const Absorbs& next = consumer->op->absorbs;
+    const bool reads_first = consumer->in[0] == node.out[0];
+    switch (node.op->form) {
+      case Form::zero_pad: return next.padding && reads_first;
+      case Form::activation:
+        return next.input_relu && reads_first && node.attrs.word("kind") == "relu";
+      case Form::normalisation:
+        if (node.attrs.word("activation") != "none") return false;
+        if (is_rectifier(*consumer)) return node.op->absorbs.output_relu;
+        return node.op->absorbs.residual && !node.attrs.flag("residual") &&
+               consumer->op->form == Form::sum && consumer->in.size() == 2 &&
+               consumer->in[0] != consumer->in[1];
+      case Form::sum:
+      case Form::other: return false;
     }
-    return draft.op == "activation" && draft.attrs.word("kind") == "relu" &&
-           next == "depthwise_conv2d" && consumer->in[0] == draft.out[0];
+    bug("form out of range");
   }
 
-  std::optional<Draft> take_waiting(ValueId value, std::string_view op) {
+  std::optional<Node> take_waiting(ValueId value, Form form) {
     const auto found = waiting_.find(value);
-    if (found == waiting_.end() || found->second.op != op) return std::nullopt;
-    Draft draft = std::move(found->second);
+    if (found == waiting_.end() || found->second.op->form != form) return std::nullopt;
+    Node node = std::move(found->second);
     waiting_.erase(found);
-    return draft;
+    return node;
   }
 
-  Draft absorb(Draft draft) {
-    if (is_rectifier(draft.op, draft.attrs)) {
-      if (auto bn = take_waiting(draft.in[0], "bn_apply")) {
-        bn->attrs.set("activation", draft.attrs.word("kind"));
-        bn->out = draft.out;
+  Node absorb(Node node) {
+    if (is_rectifier(node)) {
+      if (auto bn = take_waiting(node.in[0], Form::normalisation)) {
+        bn->attrs.set("activation", node.attrs.word("kind"));
+        bn->out = node.out;
         return *bn;
       }
     }
-    if (draft.op == "add" && draft.in.size() == 2) {
+    if (node.op->form == Form::sum && node.in.size() == 2) {
       // The later operand: what it waits for has been emitted by now in either case.
       for (std::size_t main : {std::size_t{1}, std::size_t{0}}) {
-        auto bn = take_waiting(draft.in[main], "bn_apply");
+        auto bn = take_waiting(node.in[main], Form::normalisation);
         if (!bn) continue;
         bn->attrs.set("residual", std::int64_t{1});
-        bn->in.push_back(draft.in[1 - main]);
-        bn->out = draft.out;
+        bn->in.push_back(node.in[1 - main]);
+        bn->out = node.out;
         return *bn;
       }
     }
-    if (draft.op == "conv2d" || draft.op == "depthwise_conv2d") {
-      if (auto pad = take_waiting(draft.in[0], "zero_pad")) {
-        Ints pads = draft.attrs.ints("pads");
+    if (node.op->absorbs.padding) {
+      if (auto pad = take_waiting(node.in[0], Form::zero_pad)) {
+        Ints pads = node.attrs.ints("pads");
         for (std::size_t i = 0; i < pads.size(); ++i) pads[i] += pad->attrs.ints("pads")[i];
-        draft.attrs.set("pads", pads);
-        draft.in[0] = pad->in[0];
+        node.attrs.set("pads", pads);
+        node.in[0] = pad->in[0];
       }
     }
-    if (draft.op == "depthwise_conv2d") {
-      if (auto relu = take_waiting(draft.in[0], "activation")) {
-        draft.attrs.set("input_activation", std::string("relu"));
-        draft.in[0] = relu->in[0];
+    if (node.op->absorbs.input_relu) {
+      if (auto relu = take_waiting(node.in[0], Form::activation)) {
+        node.attrs.set("input_activation", std::string("relu"));
+        node.in[0] = relu->in[0];
       }
     }
-    return draft;
+    return node;
   }
 
-  void emit(const Draft& draft) {
-    for (ValueId in : draft.in) {
+  void emit(const Node& node) {
+    for (ValueId in : node.in) {
       const auto found = waiting_.find(in);
       if (found == waiting_.end()) continue;
-      const Draft first = std::move(found->second);
+      const Node first = std::move(found->second);
       waiting_.erase(found);
       emit(first);
     }
-    rewriter_.emit(draft.op, draft.in, draft.attrs, draft.out, draft.layer);
+    rewriter_.emit(node);
   }
 
   const Graph& graph_;
   Rewriter rewriter_;
   std::vector<int> uses_;
-  std::map<ValueId, Draft> waiting_;
+  // Read but not yet emitted, because a neighbour may be joined to it; by what they make.
+  std::map<ValueId, Node> waiting_;
 };
 
 }  // namespace

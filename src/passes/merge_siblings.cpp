@@ -2,13 +2,14 @@
 #include <map>
 #include <tuple>
 
+#include "ops/calls.h"
 #include "passes/rewrite.h"
 
 namespace plimsoll {
 namespace {
 
 bool is_pointwise(const Graph& graph, const Node& node, const std::vector<int>& uses) {
-  if (node.op->name != "conv2d" || node.in.size() != 2) return false;
+  if (!node.op->joins_filters || node.in.size() != 2) return false;
   const Spec& w = graph.spec(node.in[1]);
   const auto all_are = [](const Ints& ints, std::int64_t value) {
     return std::all_of(ints.begin(), ints.end(), [&](std::int64_t i) { return i == value; });
@@ -30,7 +31,7 @@ std::vector<Siblings> find_siblings(const Graph& graph, const Keep& keep, const 
   for (const Node& node : graph.nodes())
     if (is_pointwise(graph, node, uses)) {
       const Value& weight = graph.value(node.in[1]);
-      by_input[{node.in[0], weight.role, kind ? kind(weight.name) : 0.0}].push_back(&node);
+      by_input[{node.in[0], weight.role, kind ? kind(weight) : 0.0}].push_back(&node);
     }
   std::vector<Siblings> found;
   for (auto& [key, nodes] : by_input)
@@ -59,7 +60,7 @@ MergedGraph merge_siblings(const Graph& graph, const Keep& keep, const WeightKin
   for (const Node& node : graph.nodes()) {
     const auto found = group_of.find(&node);
     if (found == group_of.end()) {
-      rewriter.copy(node);
+      rewriter.emit(node);
       continue;
     }
     const Siblings& group = *found->second;
@@ -81,10 +82,12 @@ MergedGraph merge_siblings(const Graph& graph, const Keep& keep, const WeightKin
     const Spec whole{
         .dtype = first.dtype, .shape = {filters, first.shape[1], 1, 1}, .layout = Layout::kernel};
     Graph& to = rewriter.graph();
+    const PhaseScope phase(to, node.phase);
+    const LayerScope layer(to, node.layer);
     const ValueId weights = to.add_value(name, whole, graph.value(node.in[1]).role);
-    const ValueId y =
-        to.call1("conv2d", {rewriter[node.in[0]], weights}, node.attrs, node.name + "/siblings");
-    const Values parts = to.call("split", {y}, {{"sizes", sizes}}, node.name + "/split");
+    const ValueId y = to.call1(node.op->name, {rewriter[node.in[0]], weights}, node.attrs,
+                               node.name + "/siblings");
+    const Values parts = ops::split(to, y, sizes, node.name + "/split");
     for (std::size_t i = 0; i < group.size(); ++i) {
       to.rename(parts[i], graph.value(group[i]->out[0]).name);
       rewriter.replace(group[i]->out[0], parts[i]);

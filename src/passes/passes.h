@@ -12,9 +12,10 @@ namespace plimsoll {
 using Keep = std::vector<ValueId*>;
 
 // Joins neighbours that one kernel does in one pass, on a forward graph:
-//   zero_pad + conv2d / depthwise_conv2d  -> explicit padding
-//   bn_apply + add + relu / relu6         -> bn_apply with residual and activation
-//   relu + depthwise_conv2d               -> depthwise_conv2d with input_activation
+//   padding before a convolution        -> its own padding
+//   normalisation, sum, relu or relu6   -> normalisation with residual and activation
+//   relu before a convolution           -> its own, of what it reads
+// where OpDef::absorbs says so.
 Graph fuse(const Graph& graph, const Keep& keep);
 
 // A parameter that has become filters [first_filter, first_filter + O) of a larger one.
@@ -33,20 +34,21 @@ struct MergedGraph {
 // Runs 1x1 convolutions that read the same tensor as one, on a forward graph: the tensor is read
 // once, and the gradients by it need no sum. Their weights become parts of one parameter; only
 // weights of the same kind do, where a kind is given.
-using WeightKind = std::function<double(std::string_view weight)>;
+using WeightKind = std::function<double(const Value& weight)>;
 MergedGraph merge_siblings(const Graph& graph, const Keep& keep, const WeightKind& kind = {});
 
-// Lets bn_grad add up the two gradients it is given, instead of an add before it. Nodes are only
-// left out behind the first that it changes, so the indices of forward stay.
+// Lets ops add up the two gradients they are given, instead of a sum before them, where
+// Absorbs::gradient_sum says they can.
 Graph fold_gradient_sums(const Graph& graph, const Keep& keep);
 
-// Lets depthwise convolutions and the gradients of their weights normalise what they load, where
-// nothing else reads the result of a bn_apply: it is then neither stored nor kept. Behind autodiff;
-// leaves out nodes of forward only.
+// Lets ops normalise what they load (Absorbs::normalised: depthwise convolutions and the gradients
+// of their weights), where nothing else reads the result of a normalisation: it is then neither
+// stored nor kept. Behind autodiff.
 Graph fold_normalisation(const Graph& graph, const Keep& keep);
 
 // Gives values a home inside the concat they end in, or the tensor they are split from, wherever
-// every kernel that touches them can work on a slice: then concat and split copy nothing.
-void settle_views(Graph& graph);
+// every node that touches them takes slices: then concat and split copy nothing. `takes_slices`
+// has an entry for every node.
+void settle_views(Graph& graph, const std::vector<bool>& takes_slices);
 
 }  // namespace plimsoll

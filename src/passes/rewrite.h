@@ -11,12 +11,12 @@ namespace plimsoll {
 
 class Rewriter {
  public:
-  // Starts with the inputs and residents of `from`, except those `skip` holds for.
   explicit Rewriter(const Graph& from)
       : from_(from), to_(from.ops()), moved_(from.values().size(), kNoValue) {}
 
   void copy_source(ValueId old) {
     const Value& value = from_.value(old);
+    const LayerScope layer(to_, value.layer);
     moved_[old.at()] = to_.add_value(value.name, value.spec, value.role);
   }
   void copy_sources() {
@@ -29,7 +29,6 @@ class Rewriter {
     expect(bool(moved_[old.at()]), "a pass emits producers before consumers");
     return moved_[old.at()];
   }
-  bool has(ValueId old) const { return bool(moved_[old.at()]); }
   Values operator[](const Values& old) const {
     Values result;
     for (ValueId id : old) result.push_back((*this)[id]);
@@ -37,18 +36,19 @@ class Rewriter {
   }
   void replace(ValueId old, ValueId now) { moved_[old.at()] = now; }
 
-  // Emits a call whose outputs stand for the old values `out`, under their names.
-  void emit(std::string_view op, const Values& in_old, const Attrs& attrs, const Values& out,
-            std::string_view layer) {
-    const Values made = to_.call(op, (*this)[in_old], attrs, layer);
-    expect(made.size() == out.size(), "a replacement has as many outputs as what it replaces");
+  // Emits a node whose operands are ids of the old graph; its outputs stand for the old ones, under
+  // their names.
+  void emit(const Node& node) {
+    const PhaseScope phase(to_, node.phase);
+    const LayerScope layer(to_, node.layer);
+    const Values made = to_.call(node.op->name, (*this)[node.in], node.attrs, node.name);
+    expect(made.size() == node.out.size(), "a replacement has as many outputs as what it replaces");
     for (std::size_t i = 0; i < made.size(); ++i) {
-      to_.rename(made[i], from_.value(out[i]).name);
-      to_.value(made[i]).role = from_.value(out[i]).role;
-      moved_[out[i].at()] = made[i];
+      to_.rename(made[i], from_.value(node.out[i]).name);
+      to_.value(made[i]).role = from_.value(node.out[i]).role;
+      moved_[node.out[i].at()] = made[i];
     }
   }
-  void copy(const Node& node) { emit(node.op->name, node.in, node.attrs, node.out, node.name); }
 
   Graph& graph() { return to_; }
 

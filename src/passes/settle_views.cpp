@@ -5,11 +5,12 @@
 namespace plimsoll {
 namespace {
 
-// True where some kernel needs the value as a whole, dense tensor.
-std::vector<bool> find_dense(const Graph& graph) {
+// True where some node needs the value as a whole, dense tensor.
+std::vector<bool> find_dense(const Graph& graph, const std::vector<bool>& takes_slices) {
   std::vector<bool> dense(graph.values().size(), false);
-  for (const Node& node : graph.nodes()) {
-    if (!node.op->needs_dense) continue;
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    if (takes_slices[n]) continue;
+    const Node& node = graph.nodes()[n];
     for (ValueId in : node.in) dense[in.at()] = true;
     for (ValueId out : node.out) dense[out.at()] = true;
   }
@@ -27,7 +28,7 @@ bool is_aligned(const Graph& graph, const Values& parts) {
                      [&](ValueId part) { return graph.spec(part).shape[1] % kLanes == 0; });
 }
 
-void settle(Graph& graph, const std::vector<bool>& dense, const Values& parts, ValueId whole) {
+void move_in(Graph& graph, const std::vector<bool>& dense, const Values& parts, ValueId whole) {
   if (graph.spec(whole).layout != Layout::blocked || !is_aligned(graph, parts)) return;
   std::int64_t channel = 0;
   for (ValueId part : parts) {
@@ -39,15 +40,15 @@ void settle(Graph& graph, const std::vector<bool>& dense, const Values& parts, V
 
 }  // namespace
 
-void settle_views(Graph& graph) {
-  const std::vector<bool> dense = find_dense(graph);
+void settle_views(Graph& graph, const std::vector<bool>& takes_slices) {
+  const std::vector<bool> dense = find_dense(graph, takes_slices);
   // Outer tensors first, so that a slice of a slice finds its parent where it will stay.
   for (std::size_t n = graph.nodes().size(); n-- > 0;) {
     const Node& node = graph.nodes()[n];
-    if (node.op->view == ViewKind::concat) settle(graph, dense, node.in, node.out[0]);
+    if (node.op->view == ViewKind::concat) move_in(graph, dense, node.in, node.out[0]);
   }
   for (const Node& node : graph.nodes())
-    if (node.op->view == ViewKind::split) settle(graph, dense, node.out, node.in[0]);
+    if (node.op->view == ViewKind::split) move_in(graph, dense, node.out, node.in[0]);
 }
 
 }  // namespace plimsoll

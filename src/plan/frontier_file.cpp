@@ -103,11 +103,10 @@ bool is_plan(const PlanPoint& point, Scheduler& scheduler) {
 }  // namespace
 
 std::uint64_t frontier_key(const Problem& problem, const Means& means) {
-  std::string text =
-      fmt::format("{} {} {} {} {}\n", kVersion, means.half, means.spill,
-                  problem.request().resident_bytes, problem.request().backward_begin);
+  std::string text = fmt::format("{} {} {} {}\n", kVersion, means.half, means.spill,
+                                 problem.request().resident_bytes);
   for (const NodeWork& work : problem.request().work)
-    text += fmt::format("{} {:a}\n", work.scratch, work.seconds);
+    text += fmt::format("{} {:a} {}\n", work.scratch, work.seconds, work.packs);
   for (ValueId result : problem.request().results) text += fmt::format("{} ", result.at());
   return fnv1a64(text + to_text(problem.graph()));
 }

@@ -21,7 +21,8 @@ std::int64_t half_bytes(const Spec& spec) {
   return planes * scales + spec.bytes() / 2;
 }
 
-Problem::Problem(PlanRequest request) : request_(std::move(request)) {
+Problem::Problem(PlanRequest request)
+    : request_(std::move(request)), backward_begin_(request_.graph.begin_of(Phase::backward)) {
   const Graph& graph = request_.graph;
   roots_.resize(graph.values().size());
   ends_after_.resize(graph.nodes().size());
@@ -42,7 +43,7 @@ Problem::Problem(PlanRequest request) : request_(std::move(request)) {
               .seconds = request_.work[n].seconds,
               .nominal_seconds = request_.work[n].nominal_seconds,
               .idle = is_idle(graph, source),
-              .forward = n < request_.backward_begin,
+              .forward = n < backward_begin_,
               .in_place = {}};
     node.first_in = static_cast<std::int32_t>(operands_.size());
     node.ins = static_cast<std::int32_t>(source.in.size());
@@ -59,7 +60,7 @@ Problem::Problem(PlanRequest request) : request_(std::move(request)) {
       if (graph.value(from).home || graph.value(to).home) continue;
       if (graph.spec(from).bytes() == graph.spec(to).bytes()) node.in_place.push_back(rule);
     }
-    if (source.op->packs_input && node.forward && !graph.value(source.in[0]).home)
+    if (request_.work[n].packs && node.forward && !graph.value(source.in[0]).home)
       node.packs = root_index(source.in[0]);
     if (!node.idle) {
       const auto index = static_cast<std::int32_t>(n);
@@ -82,7 +83,7 @@ Problem::Problem(PlanRequest request) : request_(std::move(request)) {
   }
   std::vector<bool> is_result(roots_.size(), false);
   for (ValueId id : request_.results) is_result[root_of(graph, id).at()] = true;
-  for (std::size_t n = 0; n < std::min(request_.backward_begin, nodes_.size()); ++n) {
+  for (std::size_t n = 0; n < backward_begin_; ++n) {
     if (nodes_[n].idle) continue;
     for (std::int32_t out : outs(nodes_[n])) {
       if (out < 0) continue;

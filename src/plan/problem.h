@@ -16,6 +16,7 @@ struct NodeWork {
   std::int64_t scratch = 0;    // exact bytes of its kernel
   double seconds = 0;          // of one execution, as far as known; prices recomputation only
   double nominal_seconds = 0;  // by a fixed rule: the same on every machine
+  bool packs = false;          // its kernel can write the 16-bit form of in[0] as it reads it
 };
 
 // Everything that decides a tape, but for the fates. Values are indexed by ValueId, nodes by
@@ -26,7 +27,6 @@ struct PlanRequest {
   std::vector<std::int64_t> resident_offset;  // per value; -1 for those that are not resident
   std::int64_t resident_bytes = 0;            // temporaries lie behind these
   Values results;                             // values somebody reads after the step
-  std::size_t backward_begin = 0;             // index of the first node of backward; size() if none
 };
 
 // Aligned so that no two values share a cache line.
@@ -44,7 +44,7 @@ class Problem {
     double seconds = 0;
     double nominal_seconds = 0;
     bool idle = false;              // moves no bytes: never executed
-    bool forward = false;           // before backward_begin
+    bool forward = false;           // before backward_begin()
     std::int32_t packs = -1;        // root whose 16-bit form it can write as it reads it
     std::vector<InPlace> in_place;  // those between whole roots of equal size
   };
@@ -63,6 +63,8 @@ class Problem {
   const Graph& graph() const { return request_.graph; }
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<Root>& roots() const { return roots_; }
+  // Index of the first node of backward; nodes().size() if there is none.
+  std::size_t backward_begin() const { return backward_begin_; }
   // Root of an operand, -1 for residents.
   std::int32_t operand(std::int32_t index) const {
     return operands_[static_cast<std::size_t>(index)];
@@ -97,6 +99,7 @@ class Problem {
 
  private:
   PlanRequest request_;
+  std::size_t backward_begin_;
   std::vector<Node> nodes_;
   std::vector<Root> roots_;
   std::vector<std::int32_t> operands_;

@@ -169,7 +169,7 @@ class Replay {
     for (const auto& operand : in)
       if (overlap(operand, scratch)) fail("scratch of '{}' lies over an input", node.name);
     if (instruction.packed >= 0) {
-      if (!node.op->packs_input || graph_.value(node.in[0]).home)
+      if (!rules_.packs[instruction.node.at()] || graph_.value(node.in[0]).home)
         fail("'{}' cannot write a 16-bit form", node.name);
       const std::vector<Range> packed{packed_range(node.in[0], instruction.packed)};
       const auto is_hit = [&](const std::vector<Range>& other) { return overlap(packed, other); };

@@ -18,6 +18,7 @@ struct ReplayRules {
   std::vector<std::int64_t> resident_offset;  // per value; -1 for those that are not resident
   std::int64_t resident_bytes = 0;
   std::vector<std::int64_t> scratch;  // per node: bytes its kernel writes
+  std::vector<bool> packs;            // per node: whether its kernel writes 16-bit forms
   Values results;                     // values somebody reads after the step
 };
 

@@ -43,7 +43,7 @@ bool Scheduler::run(const Fates& fates) {
   }
   schedule_.inputs = static_cast<std::int32_t>(schedule_.instances.size());
   for (std::size_t n = 0; n < nodes.size() && !endless_; ++n) {
-    if (n == problem_.request().backward_begin)
+    if (n == problem_.backward_begin())
       for (std::int32_t root : problem_.choices())
         if (fates[static_cast<std::size_t>(root)] != Fate::keep)
           current_[static_cast<std::size_t>(root)] = -1;

@@ -12,7 +12,7 @@ struct Cut {
 };
 
 std::vector<Cut> cuts(const Problem& problem) {
-  const std::size_t forward = std::min(problem.request().backward_begin, problem.nodes().size());
+  const std::size_t forward = problem.backward_begin();
   std::vector<std::int64_t> change(forward + 1, 0);
   std::vector<std::int64_t> made(forward + 1, 0);
   for (std::int32_t choice : problem.choices()) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "step/evaluation.h"
 
 namespace plimsoll {
 namespace {
@@ -20,8 +21,7 @@ constexpr double kLeastFall = 0.05;
 // Steps with the rates that `rate_of` gives until it gives nothing, the loss is not finite or
 // `progress` says no.
 template <class RateOf>
-std::vector<RateLoss> run_steps(Trainer& trainer, const RunData& data,
-                                std::span<const float> class_weights, RateOf rate_of,
+std::vector<RateLoss> run_steps(Trainer& trainer, const RunData& data, RateOf rate_of,
                                 const SweepProgress& progress) {
   std::vector<RateLoss> curve;
   double mean = 0;
@@ -35,8 +35,8 @@ std::vector<RateLoss> run_steps(Trainer& trainer, const RunData& data,
     expect(batch.has_value(), "a pipeline that repeats has a next batch");
     const StepResult result = trainer.train_batch(
         batch->count, static_cast<float>(*rate), step, samples,
-        [&](const StepInputs& inputs, std::int64_t first, std::int64_t count) {
-          fill_inputs(*batch, data.normalisation, class_weights, inputs, first, count);
+        [&](const StepTensors& inputs, std::int64_t first, std::int64_t count) {
+          fill_inputs(*batch, data.normalisation, trainer.task(), inputs, first, count);
         });
     samples += batch->count;
     if (!std::isfinite(result.gradient_norm)) break;
@@ -51,11 +51,10 @@ std::vector<RateLoss> run_steps(Trainer& trainer, const RunData& data,
 }  // namespace
 
 std::vector<RateLoss> sweep_rates(Trainer& trainer, const RunData& data,
-                                  std::span<const float> class_weights, const SweepOptions& options,
-                                  const SweepProgress& progress) {
+                                  const SweepOptions& options, const SweepProgress& progress) {
   double lowest = std::numeric_limits<double>::infinity();
   return run_steps(
-      trainer, data, class_weights,
+      trainer, data,
       [&](std::int64_t step, const std::vector<RateLoss>& curve) -> std::optional<double> {
         if (!curve.empty()) lowest = std::min(lowest, curve.back().smoothed);
         const bool exploded = curve.size() > kSettled && curve.back().smoothed > kExploded * lowest;
@@ -67,11 +66,10 @@ std::vector<RateLoss> sweep_rates(Trainer& trainer, const RunData& data,
       progress);
 }
 
-std::vector<RateLoss> try_rate(Trainer& trainer, const RunData& data,
-                               std::span<const float> class_weights, double rate,
+std::vector<RateLoss> try_rate(Trainer& trainer, const RunData& data, double rate,
                                std::int64_t steps, const SweepProgress& progress) {
   return run_steps(
-      trainer, data, class_weights,
+      trainer, data,
       [&](std::int64_t step, const std::vector<RateLoss>&) -> std::optional<double> {
         if (step >= steps) return std::nullopt;
         return rate;

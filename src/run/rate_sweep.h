@@ -34,8 +34,7 @@ using SweepProgress = std::function<bool(std::int64_t step, const RateLoss& now)
 // trainer; ends early where the loss explodes. The weights are then worthless: the caller puts the
 // starting ones back.
 std::vector<RateLoss> sweep_rates(Trainer& trainer, const RunData& data,
-                                  std::span<const float> class_weights, const SweepOptions& options,
-                                  const SweepProgress& progress);
+                                  const SweepOptions& options, const SweepProgress& progress);
 
 // Where the smoothed loss falls fastest by the logarithm of the rate: beyond, it still falls, but
 // less for each step in rate, and near its lowest point a run is on the brink.
@@ -43,8 +42,7 @@ RateSuggestion suggest_rate(const std::vector<RateLoss>& curve);
 
 // The losses of `steps` steps at a constant rate, from the weights in the trainer; shorter where
 // they stop being finite.
-std::vector<RateLoss> try_rate(Trainer& trainer, const RunData& data,
-                               std::span<const float> class_weights, double rate,
+std::vector<RateLoss> try_rate(Trainer& trainer, const RunData& data, double rate,
                                std::int64_t steps, const SweepProgress& progress);
 
 }  // namespace plimsoll

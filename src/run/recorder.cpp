@@ -19,18 +19,36 @@
 namespace plimsoll {
 namespace {
 
-constexpr const char* kHeader =
-    "epoch,step,time,loss,accuracy,val_loss,val_accuracy,lr,images_per_second,data_wait_percent,"
-    "memory_bytes";
 constexpr Bytes kLargestResults{std::int64_t{64} << 20};
 
-std::string or_empty(const std::optional<double>& value) {
-  return value ? fmt::format("{:.9g}", *value) : std::string();
+std::vector<std::size_t> metrics_of_training(const Task& task) {
+  std::vector<std::size_t> found;
+  for (std::size_t m = 0; m < task.metrics().size(); ++m)
+    if (task.metrics()[m].of_training) found.push_back(m);
+  return found;
+}
+
+// Of results.csv.
+std::string header(const Task& task) {
+  std::string names = "epoch,step,time,loss";
+  for (std::size_t m : metrics_of_training(task)) names += "," + task.metrics()[m].name;
+  names += ",val_loss";
+  for (std::size_t m : metrics_of_training(task)) names += ",val_" + task.metrics()[m].name;
+  return names + ",lr,images_per_second,data_wait_percent,memory_bytes";
 }
 
 nlohmann::ordered_json number(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? nlohmann::ordered_json(*value)
                                         : nlohmann::ordered_json(nullptr);
+}
+
+// "val_loss" and "val_..." for every metric; null where there was no validation.
+void put_validation(nlohmann::ordered_json& json, const Task& task,
+                    const std::optional<Evaluation>& found) {
+  json["val_loss"] = number(found ? std::optional(found->loss) : std::nullopt);
+  for (std::size_t m = 0; m < task.metrics().size(); ++m)
+    json["val_" + task.metrics()[m].name] =
+        number(found ? std::optional(found->metrics[m]) : std::nullopt);
 }
 
 nlohmann::ordered_json budget_json(std::int64_t bytes) {
@@ -47,45 +65,66 @@ bool parse(std::string_view text, Number& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
 }
-bool parse(std::string_view text, std::optional<double>& value) {
-  return text.empty() || parse(text, value.emplace());
-}
 
 }  // namespace
 
-std::string results_csv(const std::vector<ResultsRow>& rows) {
-  std::string text = std::string(kHeader) + "\n";
-  for (const ResultsRow& row : rows)
-    text += fmt::format("{},{},{:.3f},{:.9g},{:.9g},{},{},{:.9g},{:.4g},{:.3g},{}\n", row.epoch,
-                        row.step, row.time, row.loss, row.accuracy, or_empty(row.val_loss),
-                        or_empty(row.val_accuracy), row.lr, row.images_per_second,
+std::string results_csv(const Task& task, const std::vector<ResultsRow>& rows) {
+  std::string text = header(task) + "\n";
+  for (const ResultsRow& row : rows) {
+    text += fmt::format("{},{},{:.3f},{:.9g}", row.epoch, row.step, row.time, row.loss);
+    for (std::size_t m : metrics_of_training(task)) text += fmt::format(",{:.9g}", row.metrics[m]);
+    const auto validated = [&](double value) {
+      return row.validation ? fmt::format(",{:.9g}", value) : std::string(",");
+    };
+    const Evaluation shown = row.validation.value_or(Evaluation{});
+    text += validated(shown.loss);
+    for (std::size_t m : metrics_of_training(task)) text += validated(shown.metrics[m]);
+    text += fmt::format(",{:.9g},{:.4g},{:.3g},{}\n", row.lr, row.images_per_second,
                         row.data_wait_percent, row.memory.count);
+  }
   return text;
 }
 
-std::vector<ResultsRow> parse_results(const std::string& text, const std::string& where) {
+std::vector<ResultsRow> parse_results(const Task& task, const std::string& text,
+                                      const std::string& where) {
+  const std::vector<std::size_t> metrics = metrics_of_training(task);
+  const std::string names = header(task);
   std::vector<ResultsRow> rows;
   std::int64_t line = 0;
   for (std::string_view content : split(text, '\n')) {
     ++line;
-    if (content.empty() || content == kHeader) continue;
+    if (content.empty() || content == names) continue;
     const std::vector<std::string_view> cells = split(content, ',');
     ResultsRow row;
-    if (cells.size() != 11 || !parse(cells[0], row.epoch) || !parse(cells[1], row.step) ||
-        !parse(cells[2], row.time) || !parse(cells[3], row.loss) ||
-        !parse(cells[4], row.accuracy) || !parse(cells[5], row.val_loss) ||
-        !parse(cells[6], row.val_accuracy) || !parse(cells[7], row.lr) ||
-        !parse(cells[8], row.images_per_second) || !parse(cells[9], row.data_wait_percent) ||
-        !parse(cells[10], row.memory.count))
+    std::size_t at = 0;
+    bool good = cells.size() == 9 + 2 * metrics.size();
+    const auto take = [&](auto& value) { good = good && parse(cells[at++], value); };
+    take(row.epoch);
+    take(row.step);
+    take(row.time);
+    take(row.loss);
+    for (std::size_t m : metrics) take(row.metrics[m]);
+    if (good && !cells[at].empty()) row.validation.emplace();
+    if (row.validation) {
+      take(row.validation->loss);
+      for (std::size_t m : metrics) take(row.validation->metrics[m]);
+    } else {
+      at += 1 + metrics.size();
+    }
+    take(row.lr);
+    take(row.images_per_second);
+    take(row.data_wait_percent);
+    take(row.memory.count);
+    if (!good)
       throw DataError({.where = where + ":" + std::to_string(line),
                        .got = "'" + std::string(content) + "'",
-                       .expected = std::string("expected the columns ") + kHeader});
+                       .expected = "expected the columns " + names});
     rows.push_back(row);
   }
   return rows;
 }
 
-std::string report_json(const RunReport& report) {
+std::string report_json(const Task& task, const RunReport& report) {
   nlohmann::ordered_json json;
   json["model"] = report.model;
   json["steps"] = report.steps;
@@ -100,20 +139,20 @@ std::string report_json(const RunReport& report) {
   if (report.cgroup_peak_bytes) json["cgroup_peak_bytes"] = *report.cgroup_peak_bytes;
   json["data_wait_percent"] = report.data_wait_percent;
   json["loss"] = number(report.loss);
-  json["accuracy"] = number(report.accuracy);
-  json["val_loss"] = number(report.val_loss);
-  json["val_accuracy"] = number(report.val_accuracy);
-  json["val_top5"] = number(report.val_top5);
-  json["stopped_by"] = report.stopped_by;
+  for (std::size_t m : metrics_of_training(task))
+    json[task.metrics()[m].name] = number(report.metrics[m]);
+  put_validation(json, task, report.validation);
+  json["stopped_by"] = to_string(report.stopped_by);
   return json_text(json);
 }
 
-Recorder::Recorder(const RunOptions& options, const RunState& from, RunObserver& observer)
-    : options_(options), observer_(observer), state_(from) {
+Recorder::Recorder(const RunOptions& options, const Task& task, const RunState& from, Tell tell)
+    : options_(options), task_(task), tell_(std::move(tell)), state_(from) {
   const std::filesystem::path path = options.out / "results.csv";
   std::error_code error;
   if (from.step > 0 && std::filesystem::exists(path, error))
-    attempt("results.csv", [&] { rows_ = parse_results(read_file(path, kLargestResults), path); });
+    attempt("results.csv",
+            [&] { rows_ = parse_results(task_, read_file(path, kLargestResults), path); });
   go_back(from.epoch);
 }
 
@@ -129,15 +168,19 @@ void Recorder::attempt(const char* file, const std::function<void()>& write) {
     failing_.emplace_back(file);
     news = fmt::format("{} could not be written: {}; the run goes on", file, error.what());
   }
-  if (!news.empty()) observer_.on_message(news);
+  if (!news.empty()) tell_(news);
 }
 
-void Recorder::message(const std::string& text) {
+void Recorder::log(const std::string& text) {
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   attempt("log.txt", [&] {
     append_file(options_.out / "log.txt", fmt::format("{:%Y-%m-%d %H:%M:%S} {}\n", now, text));
   });
-  observer_.on_message(text);
+}
+
+void Recorder::message(const std::string& text) {
+  log(text);
+  tell_(text);
 }
 
 void Recorder::go_back(std::int64_t epochs) {
@@ -147,7 +190,8 @@ void Recorder::go_back(std::int64_t epochs) {
     seconds_before_ = rows_.empty() ? 0 : rows_.back().time;
     watch_ = Stopwatch();
   }
-  attempt("results.csv", [&] { write_file(options_.out / "results.csv", results_csv(rows_)); });
+  attempt("results.csv",
+          [&] { write_file(options_.out / "results.csv", results_csv(task_, rows_)); });
 }
 
 double Recorder::seconds() const {
@@ -159,11 +203,11 @@ void Recorder::add(const ResultsRow& row) {
   {
     const std::scoped_lock lock(mutex_);
     rows_.push_back(row);
-    val_accuracy_ = row.val_accuracy;
+    validation_ = row.validation;
   }
   attempt("results.csv", [&] {
     make_directories(options_.out);
-    write_file(options_.out / "results.csv", results_csv(rows_));
+    write_file(options_.out / "results.csv", results_csv(task_, rows_));
   });
 }
 
@@ -172,18 +216,16 @@ void Recorder::note(const Progress& progress, const RunState& state) {
   progress_ = progress;
   state_ = state;
   const std::int64_t all_steps = progress.batches * options_.epochs;
-  if (progress.phase == Phase::train && all_steps > 0)
+  if (progress.purpose == Purpose::train && all_steps > 0)
     steps_ = options_.steps > 0 ? std::min(options_.steps, all_steps) : all_steps;
 }
 
 std::string Recorder::status_json(std::string_view state) const {
   const std::scoped_lock lock(mutex_);
   const MemoryUsage usage = memory_usage();
-  const bool done =
-      stopped_by_ == "epochs" || stopped_by_ == "steps" || stopped_by_ == "early stop";
   nlohmann::ordered_json json;
   json["pid"] = ::getpid();
-  json["state"] = stopped_by_.empty() ? state : done ? "done" : "stopped";
+  json["state"] = !stopped_by_ ? state : is_done(*stopped_by_) ? "done" : "stopped";
   json["model"] = options_.model;
   json["data"] = options_.data;
   json["epoch"] = progress_.epoch;
@@ -191,8 +233,10 @@ std::string Recorder::status_json(std::string_view state) const {
   json["step"] = state_.step;
   json["steps"] = steps_;
   json["loss"] = number(progress_.loss);
-  json["accuracy"] = number(progress_.accuracy);
-  json["val_accuracy"] = number(val_accuracy_);
+  const std::string& metric = task_.metrics()[0].name;
+  json[metric] = number(progress_.metrics[0]);
+  json["val_" + metric] =
+      number(validation_ ? std::optional(validation_->metrics[0]) : std::nullopt);
   json["lr"] = progress_.lr;
   json["images_per_second"] = progress_.images_per_second;
   json["data_wait_percent"] = progress_.data_wait_percent;
@@ -210,7 +254,7 @@ std::string Recorder::status_json(std::string_view state) const {
   json["started"] = now - watch_.seconds();
   json["updated"] = now;
   json["stopped_by"] = nullptr;
-  if (!stopped_by_.empty()) json["stopped_by"] = stopped_by_;
+  if (stopped_by_) json["stopped_by"] = to_string(*stopped_by_);
   return json_text(json);
 }
 
@@ -220,10 +264,10 @@ void Recorder::write_status(std::string_view state) {
 }
 
 void Recorder::write_report(const RunReport& report) {
-  if (report.stopped_by == kPause) return write_status("planning");
+  if (report.stopped_by == StopReason::pause) return write_status("planning");
   attempt("report.json", [&] {
     make_directories(options_.out);
-    write_file(options_.out / "report.json", report_json(report));
+    write_file(options_.out / "report.json", report_json(task_, report));
   });
   {
     const std::scoped_lock lock(mutex_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -10,7 +11,9 @@
 
 #include "base/bytes.h"
 #include "base/stopwatch.h"
-#include "run/run.h"
+#include "run/run_event.h"
+#include "run/run_options.h"
+#include "run/run_state.h"
 
 namespace plimsoll {
 
@@ -18,27 +21,34 @@ namespace plimsoll {
 struct ResultsRow {
   std::int64_t epoch = 0, step = 0;
   double time = 0;  // seconds of training, those before a resume included
-  double loss = 0, accuracy = 0;
-  std::optional<double> val_loss, val_accuracy;
+  double loss = 0;
+  MetricValues metrics = {};
+  std::optional<Evaluation> validation;
   double lr = 0;
   double images_per_second = 0, data_wait_percent = 0;
   Bytes memory;
 };
 
-std::string results_csv(const std::vector<ResultsRow>& rows);
+// Its columns are named by the task: "accuracy" and "val_accuracy" for every metric of training.
+std::string results_csv(const Task& task, const std::vector<ResultsRow>& rows);
 // DataError with the line that is none of ours.
-std::vector<ResultsRow> parse_results(const std::string& text, const std::string& where);
+std::vector<ResultsRow> parse_results(const Task& task, const std::string& text,
+                                      const std::string& where);
 
-std::string report_json(const RunReport& report);
+std::string report_json(const Task& task, const RunReport& report);
 
-// message(), seconds(), attempt() and write_status() may be called from the run's thread and from
-// its monitor's, the rest is for the run's.
+// log(), message(), seconds(), attempt() and write_status() may be called from the run's thread and
+// from its monitor's, the rest is for the run's.
 class Recorder {
  public:
-  // Goes on with the results that are there, up to the epochs that `from` has complete.
-  Recorder(const RunOptions& options, const RunState& from, RunObserver& observer);
+  using Tell = std::function<void(const std::string& text)>;
+  // Goes on with the results that are there, up to the epochs that `from` has complete. `tell` is
+  // called for messages, by whichever thread has them.
+  Recorder(const RunOptions& options, const Task& task, const RunState& from, Tell tell);
 
-  // To log.txt, with the date, and to the observer.
+  // To log.txt, with the date.
+  void log(const std::string& text);
+  // And to those who are told.
   void message(const std::string& text);
   void add(const ResultsRow& row);
   // Drops the rows of epochs after `epochs`.
@@ -61,7 +71,8 @@ class Recorder {
   std::string status_json(std::string_view state) const;
 
   const RunOptions& options_;
-  RunObserver& observer_;
+  const Task& task_;
+  Tell tell_;
   std::vector<ResultsRow> rows_;
   double seconds_before_ = 0;
   std::mutex status_file_;    // held while it is written; taken before mutex_
@@ -70,9 +81,9 @@ class Recorder {
   std::vector<std::string> failing_;  // files that could not be written the last time
   Progress progress_;
   RunState state_;
-  std::optional<double> val_accuracy_;
+  std::optional<Evaluation> validation_;
   std::int64_t steps_ = 0;
-  std::string stopped_by_;  // empty: it runs
+  std::optional<StopReason> stopped_by_;  // nothing: it runs
 };
 
 }  // namespace plimsoll

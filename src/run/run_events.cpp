@@ -31,8 +31,9 @@ std::pair<std::int64_t, std::int64_t> size_of_png(std::string_view png) {
 
 }  // namespace
 
-RunEvents::RunEvents(const RunOptions& options, std::int64_t resumed_at)
-    : train_(options.out / "train", options_for(resumed_at)),
+RunEvents::RunEvents(const RunOptions& options, const Task& task, std::int64_t resumed_at)
+    : task_(task),
+      train_(options.out / "train", options_for(resumed_at)),
       validation_(options.out / "validation", options_for(resumed_at)) {}
 
 void RunEvents::step(const Progress& progress, double loss) {
@@ -47,12 +48,14 @@ void RunEvents::step(const Progress& progress, double loss) {
 
 void RunEvents::epoch(const Progress& train, const std::optional<Evaluation>& validation) {
   train_.scalar("epoch_loss", train.epoch, train.loss);
-  train_.scalar("epoch_accuracy", train.epoch, train.accuracy);
+  for (std::size_t m = 0; m < task_.metrics().size(); ++m)
+    if (const Metric& metric = task_.metrics()[m]; metric.of_training)
+      train_.scalar("epoch_" + metric.name, train.epoch, train.metrics[m]);
   train_.scalar("epoch_learning_rate", train.epoch, train.lr);
   if (validation) {
     validation_.scalar("epoch_loss", train.epoch, validation->loss);
-    validation_.scalar("epoch_accuracy", train.epoch, validation->accuracy);
-    validation_.scalar("epoch_top5", train.epoch, validation->top5);
+    for (std::size_t m = 0; m < task_.metrics().size(); ++m)
+      validation_.scalar("epoch_" + task_.metrics()[m].name, train.epoch, validation->metrics[m]);
   }
   flush();
 }

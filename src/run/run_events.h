@@ -4,14 +4,15 @@
 #include <string>
 
 #include "format/event_file.h"
-#include "run/run.h"
+#include "run/run_event.h"
+#include "run/run_options.h"
 
 namespace plimsoll {
 
 class RunEvents {
  public:
   // `resumed_at`: TensorBoard forgets what earlier parts of the run wrote from this step on.
-  RunEvents(const RunOptions& options, std::int64_t resumed_at);
+  RunEvents(const RunOptions& options, const Task& task, std::int64_t resumed_at);
 
   void step(const Progress& progress, double loss);
   void epoch(const Progress& train, const std::optional<Evaluation>& validation);
@@ -24,6 +25,7 @@ class RunEvents {
   const std::string& failure() const;
 
  private:
+  const Task& task_;
   EventFile train_;
   EventFile validation_;
 };

@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "run/run_options.h"
 
-#include "run/run.h"
+#include <algorithm>
 
 namespace plimsoll {
 

@@ -4,7 +4,6 @@
 
 #include "base/files.h"
 #include "base/memory_usage.h"
-#include "draw/confusion_chart.h"
 #include "draw/mosaic.h"
 
 namespace plimsoll {
@@ -13,12 +12,14 @@ namespace {
 constexpr std::size_t kMostSamples = 1024;
 constexpr double kSecondsBetweenPictures = 10;
 
-double or_none(const std::optional<double>& value) { return value.value_or(draw::kNoValue); }
+double or_none(const std::optional<Evaluation>& found, std::size_t metric) {
+  return found ? found->metrics[metric] : draw::kNoValue;
+}
 
 }  // namespace
 
-RunPictures::RunPictures(const RunOptions& options, Recorder& recorder)
-    : options_(options), recorder_(recorder) {
+RunPictures::RunPictures(const RunOptions& options, const Task& task, Recorder& recorder)
+    : options_(options), task_(task), recorder_(recorder) {
   memory_.reserve(kMostSamples);
   note_memory();
 }
@@ -37,20 +38,24 @@ void RunPictures::note_memory() {
   memory_.push_back({recorder_.seconds(), memory_usage().resident.count});
 }
 
-void RunPictures::draw(const ClassCounts& counts, bool at_end) {
+void RunPictures::draw(const Tally& tally, bool at_end) {
   if (!at_end && drawn_ && drawn_->seconds() < kSecondsBetweenPictures) return;
   drawn_.emplace();
   std::vector<draw::ResultPoint> points;
   for (const ResultsRow& row : recorder_.rows())
     points.push_back({.epoch = static_cast<double>(row.epoch),
                       .loss = row.loss,
-                      .accuracy = row.accuracy,
-                      .val_loss = or_none(row.val_loss),
-                      .val_accuracy = or_none(row.val_accuracy),
+                      .metric = row.metrics[0],
+                      .val_loss = row.validation ? row.validation->loss : draw::kNoValue,
+                      .val_metric = or_none(row.validation, 0),
                       .lr = row.lr});
   const std::string name = options_.model + " on " + options_.data;
+  const Metric& metric = task_.metrics()[0];
+  const draw::ShownMetric shown{.name = metric.name,
+                                .is_share = metric.unit == Metric::Unit::share,
+                                .higher_is_better = metric.higher_is_better};
   recorder_.attempt("curves.svg", [&] {
-    replace_file(options_.out / "curves.svg", draw::curves_picture(name, points));
+    replace_file(options_.out / "curves.svg", draw::curves_picture(name, shown, points));
   });
   if (at_end) note_memory();
   std::vector<draw::MemorySample> samples;
@@ -64,23 +69,17 @@ void RunPictures::draw(const ClassCounts& counts, bool at_end) {
     replace_file(options_.out / "memory.svg",
                  draw::memory_picture(name, samples, options_.predicted_bytes, budget));
   });
-  if (!counts.has_confusion() || counts.classes() != std::ssize(options_.class_names)) return;
-  if (std::all_of(counts.confusion().begin(), counts.confusion().end(),
-                  [](std::int64_t count) { return count == 0; }))
-    return;
-  recorder_.attempt("confusion.svg", [&] {
-    replace_file(options_.out / "confusion.svg",
-                 draw::confusion_chart_svg(name, options_.class_names, counts.confusion()));
-  });
+  for (const EvaluationPicture& picture : tally.pictures(name))
+    recorder_.attempt(picture.file.c_str(),
+                      [&] { replace_file(options_.out / picture.file, picture.svg); });
 }
 
 std::string RunPictures::draw_batch(const Batch& batch, std::int64_t height, std::int64_t width,
                                     std::int64_t channels) {
   std::vector<draw::Tile> tiles;
   const auto bytes = static_cast<std::size_t>(height * width * channels);
-  for (std::size_t i = 0; i < batch.labels.size() && i < kSheetTiles; ++i)
-    tiles.push_back({batch.pixels.subspan(i * bytes, bytes),
-                     options_.class_names[static_cast<std::size_t>(batch.labels[i])]});
+  for (std::size_t i = 0; i < batch.samples.size() && i < kSheetTiles; ++i)
+    tiles.push_back({batch.pixels.subspan(i * bytes, bytes), task_.caption(batch, i)});
   std::string png =
       draw::mosaic_png(tiles, {.width = width, .height = height, .channels = channels});
   recorder_.attempt("train_batch0.png",

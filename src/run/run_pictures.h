@@ -1,4 +1,5 @@
-// The pictures of a run, in its directory: curves.svg, memory.svg, confusion.svg, train_batch0.png.
+// The pictures of a run, in its directory: curves.svg, memory.svg, train_batch0.png, and what the
+// task draws.
 #pragma once
 
 #include <functional>
@@ -14,18 +15,19 @@ namespace plimsoll {
 
 class RunPictures {
  public:
-  RunPictures(const RunOptions& options, Recorder& recorder);
+  RunPictures(const RunOptions& options, const Task& task, Recorder& recorder);
 
   // By the monitor: what is resident now.
   void note_memory();
   // Draws all but the first batch; not more often than every ten seconds unless it is the end.
-  void draw(const ClassCounts& counts, bool at_end);
+  void draw(const Tally& tally, bool at_end);
   // The sheet of the first batch, also to its file.
   std::string draw_batch(const Batch& batch, std::int64_t height, std::int64_t width,
                          std::int64_t channels);
 
  private:
   const RunOptions& options_;
+  const Task& task_;
   Recorder& recorder_;
   std::mutex mutex_;
   std::vector<draw::MemorySample> memory_;

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
 #include "base/error.h"
 
@@ -19,7 +20,6 @@ void over_parts(State& state, Visit visit) {
   visit("position", state.position);
   visit("samples", state.samples);
   visit("counted", state.counted);
-  visit("correct", state.correct);
   visit("loss_sum", state.loss_sum);
   visit("best", state.best);
   visit("best_epoch", state.best_epoch);
@@ -37,6 +37,11 @@ void over_parts(State& state, Visit visit) {
 
 std::string text_of(std::int64_t value) { return std::to_string(value); }
 std::string text_of(double value) { return fmt::format("{:a}", value); }
+// Most sums count things.
+std::string text_of_sum(double value) {
+  const auto whole = static_cast<std::int64_t>(value);
+  return static_cast<double>(whole) == value ? text_of(whole) : text_of(value);
+}
 std::string text_of(const std::optional<double>& value) { return value ? text_of(*value) : "none"; }
 
 bool parse(const std::string& text, std::int64_t& value) {
@@ -57,18 +62,28 @@ bool parse(const std::string& text, std::optional<double>& value) {
 
 void put(const RunState& state, Metadata& metadata) {
   over_parts(state, [&](const char* name, const auto& part) { metadata[name] = text_of(part); });
+  for (const auto& [name, sum] : state.metric_sums) metadata[name] = text_of_sum(sum);
 }
 
 RunState read_state(const Metadata& metadata, const std::string& where) {
   RunState state;
+  std::set<std::string> known{"format"};
+  const auto refuse = [&](const std::string& name, const std::string& got) {
+    throw DataError({.where = where + ": entry '" + name + "'",
+                     .got = got,
+                     .expected = "expected a number",
+                     .hint = "it is no checkpoint of `plimsoll train`, or an older one"});
+  };
   over_parts(state, [&](const char* name, auto& part) {
+    known.insert(name);
     const auto found = metadata.find(name);
-    if (found == metadata.end() || !parse(found->second, part))
-      throw DataError({.where = where + ": entry '" + name + "'",
-                       .got = found == metadata.end() ? "there is none" : "'" + found->second + "'",
-                       .expected = "expected a number",
-                       .hint = "it is no checkpoint of `plimsoll train`, or an older one"});
+    if (found == metadata.end()) refuse(name, "there is none");
+    if (!parse(found->second, part)) refuse(name, "'" + found->second + "'");
   });
+  for (const auto& [name, text] : metadata) {
+    if (known.contains(name) || name.find('.') != std::string::npos) continue;
+    if (!parse(text, state.metric_sums[name])) refuse(name, "'" + text + "'");
+  }
   return state;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -16,8 +17,9 @@ struct RunState {
   std::int64_t samples = 0;   // trained in all
 
   // Of the epoch under way.
-  std::int64_t counted = 0, correct = 0;
+  std::int64_t counted = 0;
   double loss_sum = 0;
+  std::map<std::string, double> metric_sums;  // by Metric::sum
 
   // What validation has shown. Best: of the monitored value, smaller is better.
   std::optional<double> best;
@@ -36,7 +38,9 @@ struct RunState {
   bool operator==(const RunState&) const = default;
 };
 
-// As metadata of a checkpoint: exact, and the same text for the same state.
+// As metadata of a checkpoint: exact, and the same text for the same state. Sums of metrics stand
+// under their own names beside the rest; read_state() takes every number without a prefix that it
+// does not know for such a sum.
 void put(const RunState& state, Metadata& metadata);
 // DataError, with `where`, if an entry is missing or malformed.
 RunState read_state(const Metadata& metadata, const std::string& where);

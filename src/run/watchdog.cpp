@@ -22,10 +22,10 @@ constexpr std::int64_t kPlateauSteps = 2000;
 
 }  // namespace
 
-Action parse_action(const std::string& text, const char* option, bool may_roll_back) {
-  if (text == "warn") return Action::warn;
-  if (text == "stop") return Action::stop;
-  if (may_roll_back && text == "rollback") return Action::rollback;
+Answer parse_answer(const std::string& text, const char* option, bool may_roll_back) {
+  if (text == "warn") return Answer::warn;
+  if (text == "stop") return Answer::stop;
+  if (may_roll_back && text == "rollback") return Answer::rollback;
   throw UsageError(
       {.where = option,
        .got = "'" + text + "'",
@@ -44,14 +44,15 @@ std::optional<Alarm> watch_loss(RunState& state, double loss, std::int64_t steps
   state.high_steps = loss > kFarAbove * reference ? state.high_steps + 1 : 0;
   if (state.high_steps >= kHighSteps) {
     state.high_steps = 0;
-    return Alarm{"diverged", fmt::format("the loss is {:.4g} and was above {:.4g} for {} steps; it "
-                                         "began at {:.4g}, its smoothed best is {:.4g}",
-                                         loss, kFarAbove * reference, kHighSteps, *state.first_loss,
-                                         *state.best_loss)};
+    return Alarm{
+        StopReason::diverged,
+        fmt::format("the loss is {:.4g} and was above {:.4g} for {} steps; it "
+                    "began at {:.4g}, its smoothed best is {:.4g}",
+                    loss, kFarAbove * reference, kHighSteps, *state.first_loss, *state.best_loss)};
   }
   const std::int64_t patience = std::max(kPlateauSteps, kPlateauEpochs * steps_per_epoch);
   if (state.step - state.best_loss_step == patience)
-    return Alarm{"plateau",
+    return Alarm{StopReason::plateau,
                  fmt::format("the training loss has not fallen for {} steps; its smoothed best was "
                              "{:.4g} at step {}",
                              patience, *state.best_loss, state.best_loss_step)};

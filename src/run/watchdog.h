@@ -6,27 +6,29 @@
 #include <string>
 
 #include "run/run_state.h"
+#include "run/stop_reason.h"
 
 namespace plimsoll {
 
-enum class Action : std::uint8_t { warn, stop, rollback };
+// What is done about an alarm.
+enum class Answer : std::uint8_t { warn, stop, rollback };
 
 struct WatchdogOptions {
   bool loss = true;     // watch it for divergence and plateaus; what is not finite always counts
   bool layers = false;  // look into the layers now and then
-  Action on_diverge = Action::stop;
-  Action on_plateau = Action::warn;
-  Action on_stall = Action::warn;
+  Answer on_diverge = Answer::stop;
+  Answer on_plateau = Answer::warn;
+  Answer on_stall = Answer::warn;
   double rollback_factor = 0.5;  // times the learning rate
   std::int64_t most_rollbacks = 3;
 };
 
 // UsageError names the option. Rollback only where it makes sense.
-Action parse_action(const std::string& text, const char* option, bool may_roll_back);
+Answer parse_answer(const std::string& text, const char* option, bool may_roll_back);
 
 struct Alarm {
-  std::string cause;  // "not finite", "diverged", "plateau"; as in report.json's stopped_by
-  std::string text;   // for people, with the numbers
+  StopReason cause = StopReason::diverged;
+  std::string text;  // for people, with the numbers
 };
 
 // Takes note of a finite loss in `state`; an alarm when it has been far above what it was for a

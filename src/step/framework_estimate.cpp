@@ -1,8 +1,6 @@
 #include "step/framework_estimate.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <vector>
 
 namespace plimsoll {
@@ -22,8 +20,6 @@ FrameworkEstimate estimate_frameworks(const OpTable& ops, const nn::Input& input
   nn::Builder builder(ops, input, nn::Mode::training);
   network(builder);
   const Graph& graph = builder.graph();
-  constexpr std::array<std::string_view, 5> kSavesInput{"conv2d", "depthwise_conv2d", "bn_stats",
-                                                        "dense", "max_pool"};
   std::vector<bool> saved(graph.values().size(), false);
   std::int64_t positions = 0;
   std::int64_t largest = 0;
@@ -33,11 +29,14 @@ FrameworkEstimate estimate_frameworks(const OpTable& ops, const nn::Input& input
     if (value.role == Role::temporary) largest = std::max(largest, logical_bytes(value.spec));
   }
   for (const Node& node : graph.nodes()) {
-    if (std::find(kSavesInput.begin(), kSavesInput.end(), node.op->name) != kSavesInput.end())
-      saved[node.in[0].at()] = true;
-    if (node.op->name == "activation") saved[node.out[0].at()] = true;
-    if (node.op->name == "max_pool")
-      positions += graph.spec(node.out[0]).shape.elements() * size_of(DType::i64);
+    switch (node.op->framework_holds) {
+      case FrameworkHolds::nothing: break;
+      case FrameworkHolds::input_and_positions:
+        positions += graph.spec(node.out[0]).shape.elements() * size_of(DType::i64);
+        [[fallthrough]];
+      case FrameworkHolds::input: saved[node.in[0].at()] = true; break;
+      case FrameworkHolds::output: saved[node.out[0].at()] = true; break;
+    }
   }
   FrameworkEstimate estimate;
   for (std::size_t v = 0; v < saved.size(); ++v)

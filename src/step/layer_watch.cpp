@@ -12,8 +12,6 @@ namespace {
 constexpr double kExploding = 1e6;
 constexpr double kDeadShare = 0.5;
 
-std::string layer_of(const Node& node) { return node.name.substr(0, node.name.find('/')); }
-
 // Calls visit(value) for every f32 that is stored.
 template <class Visit>
 void over_values(const TensorView& view, Visit visit) {
@@ -27,11 +25,10 @@ void over_values(const TensorView& view, Visit visit) {
   }
 }
 
+// Whether what it makes has gone through a ReLU.
 bool is_relu(const Node& node) {
-  for (const char* attr : {"kind", "activation"})
-    if (const AttrValue* value = node.attrs.find(attr))
-      if (const auto* word = std::get_if<std::string>(value)) return word->starts_with("relu");
-  return false;
+  if (node.op->form == Form::activation) return node.attrs.word("kind").starts_with("relu");
+  return node.op->absorbs.output_relu && node.attrs.word("activation").starts_with("relu");
 }
 
 // Share of channels that are zero in every image and place.
@@ -50,22 +47,21 @@ double dead_share(const TensorView& view) {
          static_cast<double>(alive.size());
 }
 
-bool begins_backward(const Node& node) { return node.name.ends_with("/seed"); }
+// A network is seen in two directions; the loss is at the end of the first.
+bool is_backward(const Node& node) { return node.phase >= Phase::backward; }
 
 }  // namespace
 
 std::optional<std::string> find_not_finite(Trainer& trainer, const StepCall& call) {
   std::optional<std::string> found;
-  bool backward = false;
   trainer.watch_batch(call.batch, call.step, call.sample, call.fill,
                       [&](const Node& node, std::span<const TensorView> out) {
-                        backward = backward || begins_backward(node);
                         bool finite = true;
                         for (const TensorView& view : out)
                           over_values(view, [&](float v) { finite = finite && std::isfinite(v); });
                         if (!finite)
-                          found = fmt::format("{} ({}, {})", layer_of(node), node.op->name,
-                                              backward ? "backward" : "forward");
+                          found = fmt::format("{} ({}, {})", node.layer, node.op->name,
+                                              is_backward(node) ? "backward" : "forward");
                         return finite;
                       });
   return found;
@@ -74,17 +70,15 @@ std::optional<std::string> find_not_finite(Trainer& trainer, const StepCall& cal
 LayerReport look_at_layers(Trainer& trainer, const StepCall& call) {
   std::map<std::string, double> largest;
   std::vector<std::pair<double, std::string>> dead;
-  bool backward = false;
   trainer.watch_batch(call.batch, call.step, call.sample, call.fill,
                       [&](const Node& node, std::span<const TensorView> out) {
-                        backward = backward || begins_backward(node);
-                        double& most = largest[layer_of(node)];
+                        double& most = largest[node.layer];
                         for (const TensorView& view : out)
                           over_values(
                               view, [&](float v) { most = std::fmax(most, std::fabs(double{v})); });
-                        if (!backward && is_relu(node)) {
+                        if (!is_backward(node) && is_relu(node)) {
                           const double share = dead_share(out[0]);
-                          if (share > kDeadShare) dead.emplace_back(share, layer_of(node));
+                          if (share > kDeadShare) dead.emplace_back(share, node.layer);
                         }
                         return true;
                       });

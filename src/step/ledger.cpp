@@ -4,8 +4,8 @@
 
 #include "base/held.h"
 #include "draw/mosaic.h"
-#include "step/metrics.h"
 #include "step/weights.h"
+#include "task/class_counts.h"
 
 namespace plimsoll {
 namespace {
@@ -66,8 +66,9 @@ std::int64_t file_bytes(const Session& session, const RunFiles& files) {
   constexpr std::int64_t kHistogram = 2 * kKiB;
   std::int64_t sum = files.records;
   for (const std::string& name : session.resident_names()) {
-    if (name.starts_with("accumulated/")) continue;
-    const bool is_weight = !name.starts_with("optimizer/") && !name.starts_with("average/");
+    const Role role = session.resident_role(name);
+    if (role == Role::accumulated) continue;
+    const bool is_weight = role != Role::optimizer && role != Role::average;
     sum += files.checkpoints * stored_bytes(session, name);
     if (is_weight)
       sum += files.weights * stored_bytes(session, name) + files.histograms * kHistogram;
@@ -143,7 +144,7 @@ Ledger make_ledger(const Session& session, const Surroundings& around, const Fat
   std::int64_t optimizer = 0;
   for (const std::string& name : session.resident_names()) {
     const std::int64_t bytes = round_up(session.resident_spec(name).bytes(), kAlignment);
-    (name.starts_with("optimizer/") ? optimizer : weights) += bytes;
+    (session.resident_role(name) == Role::optimizer ? optimizer : weights) += bytes;
   }
   const std::int64_t training = session.tape(0).arena_bytes;
   const std::int64_t arena = session.arena_bytes();

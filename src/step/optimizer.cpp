@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "ops/calls.h"
 
 namespace plimsoll {
 
@@ -21,17 +22,17 @@ OptimizerOp optimizer_op(const OptimizerOptions& options) {
   OptimizerOp result;
   result.attrs = {{"weight_decay", options.weight_decay}, {"clip_norm", options.clip_norm}};
   if (options.name == "sgd") {
-    result.op = "sgd";
+    result.op = ops::kSgd;
     result.attrs.set("momentum", options.momentum);
     result.attrs.set("nesterov", std::int64_t{options.nesterov});
     if (options.momentum > 0) result.slots = {"momentum"};
   } else if (options.name == "rmsprop") {
-    result.op = "rmsprop";
+    result.op = ops::kRmsprop;
     result.attrs.set("momentum", options.momentum);
     result.slots = {"velocity"};
     if (options.momentum > 0) result.slots.emplace_back("momentum");
   } else if (options.name == "adam" || options.name == "adamw") {
-    result.op = "adam";
+    result.op = ops::kAdam;
     result.attrs.set("decoupled", std::int64_t{options.name == "adamw"});
     result.slots = {"momentum", "velocity"};
     result.needs_step = true;

@@ -5,6 +5,7 @@
 #include "autodiff/autodiff.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "ops/calls.h"
 
 namespace plimsoll {
 namespace {
@@ -37,71 +38,46 @@ Forward build_forward(const OpTable& ops, const nn::Input& input, const NetworkF
       keep.push_back(id);
   if (fusion == Fusion::full) {
     forward.graph = fuse(forward.graph, keep);
-    MergedGraph merged = merge_siblings(
-        forward.graph, keep, [&](std::string_view weight) { return lr_factor(tuning, weight); });
+    MergedGraph merged = merge_siblings(forward.graph, keep, [&](const Value& weight) {
+      return lr_factor(tuning, weight.layer, weight.name);
+    });
     forward.graph = std::move(merged.graph);
     forward.step.merged = std::move(merged.merged);
   }
   return forward;
 }
 
-// `targets`: the label and, where samples have them, weight, second label and its share.
-ValueId append_loss(Graph& graph, const LossOptions& options, ValueId logits, const Values& targets,
-                    const std::string& layer) {
-  if (options.name == "categorical_crossentropy") {
-    Values in{logits};
-    in.insert(in.end(), targets.begin(), targets.end());
-    return graph.call("softmax_cross_entropy", in, {{"smoothing", options.label_smoothing}},
-                      layer)[0];
-  }
-  const std::vector<std::string> names{"categorical_crossentropy", "binary_crossentropy", "mse"};
-  const bool binary = options.name == "binary_crossentropy";
-  if (!binary && options.name != "mse")
-    throw UsageError({.where = "--loss",
-                      .got = "there is no loss '" + options.name + "'",
-                      .expected = "expected one of " + join(names, ", "),
-                      .hint = did_you_mean(nearest(options.name, names))});
-  if (targets.size() > 1)
-    throw UsageError({.where = "--loss",
-                      .got = options.name + " with class weights or mixup",
-                      .expected = "expected categorical_crossentropy"});
-  const Spec& spec = graph.spec(logits);
-  const ValueId target =
-      graph.call1("one_hot", {targets[0]}, {{"classes", spec.shape[1]}}, layer + "/target");
-  return graph.call(binary ? "sigmoid_cross_entropy" : "mean_squared_error", {logits, target}, {},
-                    layer)[0];
+TaskValues append_task(Graph& graph, const Task& task, const nn::Heads& heads, bool training) {
+  const PhaseScope phase(graph, Phase::loss);
+  return task.append(graph, heads, training);
 }
 
-// Loss and counts; returns the scalar to differentiate.
-ValueId append_measures(Graph& graph, const LossOptions& options, const nn::Heads& heads,
-                        Values* results) {
-  const std::int64_t batch = graph.spec(heads.logits).shape[0];
-  const ValueId label = graph.add_value("label", plain({batch}, DType::i32), Role::input);
-  Values targets{label};
-  if (options.weighted || options.mixed)
-    targets.push_back(graph.add_value("weight", plain({batch}), Role::input));
-  if (options.mixed) {
-    targets.push_back(graph.add_value("other", plain({batch}, DType::i32), Role::input));
-    targets.push_back(graph.add_value("other_share", plain({batch}), Role::input));
-  }
-  ValueId loss = append_loss(graph, options, heads.logits, targets, "loss");
-  *results = {loss, graph.call1("accuracy", {heads.logits, label}, {}, "correct"), heads.logits};
-  graph.rename(loss, "loss");
-  graph.rename(heads.logits, "logits");
-  if (heads.auxiliary) {
-    const ValueId side = append_loss(graph, options, heads.auxiliary, targets, "aux_loss");
-    loss = graph.call1("add", {loss, side}, {{"last_factor", options.auxiliary_weight}},
-                       "loss/with_aux");
-  }
+// The loss and, if asked for, the penalty for large weights.
+ValueId append_penalty(Graph& graph, ValueId loss, double l2) {
   Values kernels;
-  for (std::size_t v = 0; options.l2 > 0 && v < graph.values().size(); ++v)
+  for (std::size_t v = 0; l2 > 0 && v < graph.values().size(); ++v)
     if (graph.values()[v].role == Role::parameter && graph.values()[v].spec.shape.rank() > 1)
       kernels.push_back({static_cast<std::int32_t>(v)});
-  if (!kernels.empty()) {
-    const ValueId penalty = graph.call1("l2", kernels, {{"factor", options.l2}}, "l2");
-    loss = graph.call1("add", {loss, penalty}, {}, "loss/with_l2");
-  }
-  return loss;
+  if (kernels.empty()) return loss;
+  const PhaseScope phase(graph, Phase::loss);
+  const ValueId penalty = ops::l2(graph, kernels, l2, "l2");
+  const LayerScope scope(graph, "loss");
+  return ops::add(graph, {loss, penalty}, "loss/with_l2");
+}
+
+// What updates ask before they change anything.
+ValueId append_norm(Graph& graph, ValueId loss, const std::vector<Gradient>& gradients) {
+  const PhaseScope phase(graph, Phase::backward);
+  Values values;
+  for (const Gradient& gradient : gradients) values.push_back(gradient.value);
+  return ops::global_norm(graph, loss, values, "norm");
+}
+
+// The name that patterns see: of weights that were merged, which share a factor, the first's.
+const std::string& pattern_name(const std::string& weight, const StepGraph& step) {
+  for (const MergedParameter& merged : step.merged)
+    if (merged.whole == weight) return merged.part;
+  return weight;
 }
 
 void append_updates(Graph& graph, const std::vector<Gradient>& gradients,
@@ -111,36 +87,40 @@ void append_updates(Graph& graph, const std::vector<Gradient>& gradients,
   const ValueId step = optimizer.needs_step
                            ? graph.add_value("step", plain({1}, DType::i64), Role::input)
                            : kNoValue;
+  result->slot_kinds = optimizer.slots;
   for (const Gradient& gradient : gradients) {
-    const Value parameter = graph.value(gradient.parameter);
-    Values in{gradient.parameter, gradient.value};
+    const Value parameter = graph.value(gradient.of);
+    const LayerScope scope(graph, parameter.layer);
+    Values in{gradient.of, gradient.value};
     for (const std::string& slot : optimizer.slots) {
-      result->slots.push_back("optimizer/" + parameter.name + "/" + slot);
-      in.push_back(graph.add_value(result->slots.back(), parameter.spec, Role::state));
+      result->slots.push_back(slot_name(parameter.name, slot));
+      in.push_back(graph.add_value(result->slots.back(), parameter.spec, Role::optimizer));
     }
     in.push_back(lr);
     if (step) in.push_back(step);
     in.push_back(norm);
     Attrs attrs = optimizer.attrs;
-    attrs.set("lr_factor", lr_factor(tuning, parameter.name));
+    attrs.set("lr_factor",
+              lr_factor(tuning, parameter.layer, pattern_name(parameter.name, *result)));
     const ValueId updated = graph.call(optimizer.op, in, attrs, parameter.name + "/update")[0];
     if (tuning.average == 0) continue;
-    result->averages.push_back("average/" + parameter.name);
-    const ValueId average = graph.add_value(result->averages.back(), parameter.spec, Role::state);
-    graph.call("moving_average", {average, updated, norm}, {{"decay", tuning.average}},
-               parameter.name + "/average");
+    result->averages.push_back({average_name(parameter.name), parameter.name});
+    const ValueId average =
+        graph.add_value(result->averages.back().copy, parameter.spec, Role::average);
+    ops::moving_average(graph, average, updated, norm, tuning.average, parameter.name + "/average");
   }
 }
 
 // Puts sums over the parts of a batch in the place of gradients.
 void accumulate(Graph& graph, std::vector<Gradient>& gradients, StepGraph* result) {
+  const PhaseScope phase(graph, Phase::backward);
   const ValueId share = graph.add_value("share", plain({1}), Role::input);
   for (Gradient& gradient : gradients) {
-    const Value parameter = graph.value(gradient.parameter);
+    const Value parameter = graph.value(gradient.of);
+    const LayerScope scope(graph, parameter.layer);
     result->sums.push_back("accumulated/" + parameter.name);
-    const ValueId total = graph.add_value(result->sums.back(), parameter.spec, Role::state);
-    gradient.value =
-        graph.call1("accumulate", {total, gradient.value, share}, {}, parameter.name + "/sum");
+    const ValueId total = graph.add_value(result->sums.back(), parameter.spec, Role::accumulated);
+    gradient.value = ops::accumulate(graph, total, gradient.value, share, parameter.name + "/sum");
   }
 }
 
@@ -148,23 +128,30 @@ void accumulate(Graph& graph, std::vector<Gradient>& gradients, StepGraph* resul
 // a later part may still turn out bad.
 void append_statistics(Graph& graph, const nn::RunningStatistics& r, double momentum, ValueId norm,
                        Part part, StepGraph* result) {
-  Values moving{r.moving_mean, r.moving_variance};
+  const LayerScope scope(graph, graph.layer_of(r.moving_mean));
+  ops::Moments moving{r.moving_mean, r.moving_variance};
   const std::string name = graph.value(r.moving_mean).name;
   if (part != Part::whole)
-    for (ValueId& id : moving) {
-      const Value value = graph.value(id);
+    for (ValueId* id : {&moving.mean, &moving.variance}) {
+      const Value value = graph.value(*id);
       result->copies.push_back({"moving/" + value.name, value.name});
-      id = graph.add_value(result->copies.back().copy, value.spec, Role::state);
+      *id = graph.add_value(result->copies.back().copy, value.spec, Role::statistics);
     }
-  const Values moved = graph.call("bn_update", {moving[0], moving[1], r.mean, r.variance, norm},
-                                  {{"momentum", momentum}}, name + "/update");
+  const ops::Moments moved =
+      ops::bn_update(graph, moving, {r.mean, r.variance}, norm, momentum, name + "/update");
   if (part != Part::last) return;
-  graph.call("adopt", {r.moving_mean, moved[0], norm}, {}, name + "/adopt");
-  graph.call("adopt", {r.moving_variance, moved[1], norm}, {},
+  ops::adopt(graph, r.moving_mean, moved.mean, norm, name + "/adopt");
+  ops::adopt(graph, r.moving_variance, moved.variance, norm,
              graph.value(r.moving_variance).name + "/adopt");
 }
 
 }  // namespace
+
+std::string slot_name(std::string_view weight, std::string_view slot) {
+  return "optimizer/" + std::string(weight) + "/" + std::string(slot);
+}
+
+std::string average_name(std::string_view weight) { return "average/" + std::string(weight); }
 
 bool matches(const std::string& pattern, std::string_view name) {
   return ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
@@ -175,9 +162,7 @@ bool is_frozen(const Tuning& tuning, std::string_view layer) {
                      [&](const std::string& pattern) { return matches(pattern, layer); });
 }
 
-double lr_factor(const Tuning& tuning, std::string_view weight) {
-  weight = weight.substr(0, weight.find("--"));  // of merged weights, which share a factor
-  const std::string_view layer = weight.substr(0, weight.rfind('/'));
+double lr_factor(const Tuning& tuning, std::string_view layer, std::string_view weight) {
   double factor = 1;
   for (const auto& [pattern, value] : tuning.lr_factors)
     if (matches(pattern, pattern.find('/') == std::string::npos ? layer : weight)) factor = value;
@@ -185,66 +170,54 @@ double lr_factor(const Tuning& tuning, std::string_view weight) {
 }
 
 StepGraph training_graph(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
-                         const LossOptions& loss, const OptimizerOptions& optimizer,
+                         const Task& task, double l2, const OptimizerOptions& optimizer,
                          const Tuning& tuning, Fusion fusion, Part part) {
   const OptimizerOp rule = optimizer_op(optimizer);
   Forward forward = build_forward(ops, input, network, nn::Mode::training, tuning, fusion);
   Graph& graph = forward.graph;
-  Values results;
-  const ValueId total = append_measures(graph, loss, forward.heads, &results);
-  std::size_t backward_begin = graph.nodes().size();
+  const TaskValues measures = append_task(graph, task, forward.heads, true);
+  Values results = measures.results;
+  const ValueId total = append_penalty(graph, measures.loss, l2);
   std::vector<Gradient> gradients = append_backward(graph, total);
 
   if (part != Part::whole) accumulate(graph, gradients, &forward.step);
-  Values norm_inputs{total};
-  for (const Gradient& gradient : gradients) norm_inputs.push_back(gradient.value);
-  ValueId norm = graph.call1("global_norm", norm_inputs, {}, "norm");
+  ValueId norm = append_norm(graph, total, gradients);
   if (fusion == Fusion::full) {
     Keep keep{&norm};
     for (ValueId& id : results) keep.push_back(&id);
     for (Gradient& gradient : gradients) {
-      keep.push_back(&gradient.parameter);
+      keep.push_back(&gradient.of);
       keep.push_back(&gradient.value);
     }
     for (nn::RunningStatistics& r : forward.running)
       for (ValueId* id : {&r.moving_mean, &r.moving_variance, &r.mean, &r.variance})
         keep.push_back(id);
     graph = fold_gradient_sums(graph, keep);
-    const std::size_t nodes = graph.nodes().size();
     graph = fold_normalisation(graph, keep);
-    backward_begin -= nodes - graph.nodes().size();
   }
   // Updates come last: a step that is not finite leaves every resident as it was.
+  const PhaseScope phase(graph, Phase::update);
   if (part != Part::early) append_updates(graph, gradients, rule, tuning, norm, &forward.step);
   for (const nn::RunningStatistics& r : forward.running)
     append_statistics(graph, r,
                       tuning.batch_norm_momentum > 0 ? tuning.batch_norm_momentum : r.momentum,
                       norm, part, &forward.step);
-  settle_views(graph);
   results.push_back(norm);
-  forward.step.tape = {
-      .graph = std::move(graph), .results = results, .backward_begin = backward_begin};
+  forward.step.tape = {.graph = std::move(graph), .results = results};
   return std::move(forward.step);
 }
 
 StepGraph evaluation_graph(const OpTable& ops, const nn::Input& input,
-                           const NetworkFactory& network, const LossOptions& loss,
-                           const Tuning& tuning, Fusion fusion) {
+                           const NetworkFactory& network, const Task& task, const Tuning& tuning,
+                           Fusion fusion) {
   Forward forward = build_forward(ops, input, network, nn::Mode::inference, tuning, fusion);
-  LossOptions plain_loss = loss;
-  plain_loss.l2 = 0;
-  plain_loss.weighted = plain_loss.mixed = false;
-  Values results;
-  append_measures(forward.graph, plain_loss, forward.heads, &results);
+  Values results = append_task(forward.graph, task, forward.heads, false).results;
   if (fusion == Fusion::full) {
     Keep keep;
     for (ValueId& id : results) keep.push_back(&id);
     forward.graph = fold_normalisation(forward.graph, keep);
   }
-  settle_views(forward.graph);
-  const std::size_t nodes = forward.graph.nodes().size();
-  forward.step.tape = {
-      .graph = std::move(forward.graph), .results = results, .backward_begin = nodes};
+  forward.step.tape = {.graph = std::move(forward.graph), .results = results};
   return std::move(forward.step);
 }
 

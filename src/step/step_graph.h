@@ -9,20 +9,12 @@
 #include "nn/nn.h"
 #include "passes/passes.h"
 #include "step/optimizer.h"
+#include "task/task.h"
 
 namespace plimsoll {
 
 // Adds a network's layers to a builder; the same layers for every batch size and mode.
 using NetworkFactory = std::function<nn::Heads(nn::Builder&)>;
-
-struct LossOptions {
-  std::string name = "categorical_crossentropy";  // or binary_crossentropy, mse
-  double label_smoothing = 0;
-  double l2 = 0;  // times the sum of squared kernels
-  double auxiliary_weight = 0.4;
-  bool weighted = false;  // samples have weights, input `weight`; training only
-  bool mixed = false;     // and second labels, inputs `other` and `other_share`; training only
-};
 
 // Weights by name: which stay as they are, which learn at a rate of their own, and whether a moving
 // average of them is kept. Patterns are globs over layer names ("block1*"); those of lr_factors
@@ -35,27 +27,32 @@ struct Tuning {
 };
 bool matches(const std::string& pattern, std::string_view name);
 bool is_frozen(const Tuning& tuning, std::string_view layer);
-double lr_factor(const Tuning& tuning, std::string_view weight);
+double lr_factor(const Tuning& tuning, std::string_view layer, std::string_view weight);
 
 // Names of the values a step is fed and read by.
-//   in:  image f32 [N,C,H,W] · label i32 [N] · lr f32 [1] · step i64 [1] · sample i64 [2] (position
-//        of the first in the run, seed)
-//        and as LossOptions asks: weight f32 [N] · other i32 [N] · other_share f32 [N]
-//   out: loss f32 [1] · correct i64 [2] (first, first five) · logits f32 [N,classes] · norm f64 [1]
+//   in:  image f32 [N,C,H,W] · lr f32 [1] · step i64 [1] · sample i64 [2] (position of the first in
+//        the run, seed) · what the task is fed beside
+//   out: loss f32 [1] · norm f64 [1] · what the task counts
 struct StepGraph {
   TapeRequest tape;
   std::vector<nn::Layer> layers;          // in Keras's order
   std::vector<nn::Parameter> parameters;  // of the layers, in that order, under their own names
   std::vector<MergedParameter> merged;    // those that lie inside a larger one
-  std::vector<std::string> slots;         // names of the optimizer's residents, all start at zero
-  std::vector<std::string> averages;      // "average/<weight>", start as the weight
-  // Of batches in parts: what is zero and what is like another resident when a batch begins.
+  std::vector<std::string> slot_kinds;  // what the optimizer remembers of every weight: "momentum"
+  std::vector<std::string> slots;       // names of its residents, all start at zero
+  // A resident that starts as another one.
   struct Copy {
     std::string copy, of;
   };
+  std::vector<Copy> averages;  // "average/<weight>"
+  // Of batches in parts: what is zero and what is like another resident when a batch begins.
   std::vector<std::string> sums;
   std::vector<Copy> copies;
 };
+
+// Names of residents that follow a weight.
+std::string slot_name(std::string_view weight, std::string_view slot);
+std::string average_name(std::string_view weight);
 
 // How far the graph is rewritten. `plain` runs layer by layer as written: for comparisons.
 enum class Fusion : std::uint8_t { full, plain };
@@ -65,14 +62,15 @@ enum class Fusion : std::uint8_t { full, plain };
 // changes what lasts.
 enum class Part : std::uint8_t { whole, early, last };
 
+// `l2` times the sum of squared weights, vectors excepted, is added to the task's loss.
 StepGraph training_graph(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
-                         const LossOptions& loss, const OptimizerOptions& optimizer,
+                         const Task& task, double l2, const OptimizerOptions& optimizer,
                          const Tuning& tuning = {}, Fusion fusion = Fusion::full,
                          Part part = Part::whole);
 
 // Forward only, with running statistics.
 StepGraph evaluation_graph(const OpTable& ops, const nn::Input& input,
-                           const NetworkFactory& network, const LossOptions& loss,
+                           const NetworkFactory& network, const Task& task,
                            const Tuning& tuning = {}, Fusion fusion = Fusion::full);
 
 }  // namespace plimsoll

@@ -5,14 +5,11 @@
 namespace plimsoll {
 
 void fill_synthetic_batch(const Trainer& trainer, std::int64_t batch) {
-  const TensorView image = trainer.image(Phase::train, batch);
+  const TensorView image = trainer.image(Purpose::train, batch);
   const std::uint64_t key = fnv1a64("image");
   for (std::int64_t i = 0; i < image.spec.shape.elements(); ++i)
     image.as<float>()[i] = static_cast<float>(signed_unit(key, static_cast<std::uint64_t>(i)));
-  const TensorView label = trainer.label(Phase::train, batch);
-  const std::int64_t classes = trainer.logits(Phase::train, batch).spec.shape[1];
-  for (std::int64_t n = 0; n < batch; ++n)
-    label.at<std::int32_t>(n) = static_cast<std::int32_t>(n % classes);
+  trainer.task().fill_synthetic(trainer.tensors(Purpose::train, batch), batch);
 }
 
 }  // namespace plimsoll

@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-// Fills the image and label of a training batch, the same every time; labels go round the classes.
+// Fills the inputs of a training batch, the same every time.
 void fill_synthetic_batch(const Trainer& trainer, std::int64_t batch);
 
 }  // namespace plimsoll

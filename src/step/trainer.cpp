@@ -34,23 +34,23 @@ Trainer::Tapes Trainer::make_tapes(const OpTable& ops, const NetworkFactory& net
   };
   for (std::int64_t batch : options.train_batches) {
     if (batch <= largest) {
-      want({Phase::train, Part::whole, batch});
+      want({Purpose::train, Part::whole, batch});
       continue;
     }
-    want({Phase::train, Part::last, (batch - 1) % largest + 1});
-    want({Phase::train, Part::early, largest});
+    want({Purpose::train, Part::last, (batch - 1) % largest + 1});
+    want({Purpose::train, Part::early, largest});
   }
-  for (std::int64_t batch : options.evaluate_batches) want({Phase::evaluate, Part::whole, batch});
+  for (std::int64_t batch : options.evaluate_batches) want({Purpose::evaluate, Part::whole, batch});
   expect(!keys.empty(), "a trainer has something to run");
   Tapes tapes{{}, keys, {.tape = TapeRequest{Graph(ops)}}};
   nn::Input input = options.input;
   for (const TapeKey& key : keys) {
     input.batch = key.batch;
     StepGraph step =
-        key.phase == Phase::train
-            ? training_graph(ops, input, network, options.loss, options.optimizer, options.tuning,
-                             options.fusion, key.part)
-            : evaluation_graph(ops, input, network, options.loss, options.tuning, options.fusion);
+        key.purpose == Purpose::train
+            ? training_graph(ops, input, network, *options.task, options.l2, options.optimizer,
+                             options.tuning, options.fusion, key.part)
+            : evaluation_graph(ops, input, network, *options.task, options.tuning, options.fusion);
     tapes.requests.push_back(std::move(step.tape));
     if (tapes.requests.size() == 1) tapes.first = std::move(step);
   }
@@ -65,6 +65,7 @@ Trainer::Trainer(const OpTable& ops, const NetworkFactory& network, const Traine
         keys_ = std::move(tapes.keys);
         return Session(std::move(tapes.requests), options.kernels);
       }()),
+      task_(options.task),
       seed_(options.seed),
       largest_part_(largest_part_of(options)) {}
 
@@ -80,12 +81,17 @@ std::size_t Trainer::tape_of(const TapeKey& key) const {
   return static_cast<std::size_t>(found - keys_.begin());
 }
 
+StepTensors Trainer::tensors(std::size_t tape) const {
+  return StepTensors([this, tape](std::string_view name) {
+    return session_.graph(tape).find(name) ? std::optional(session_.view(tape, name))
+                                           : std::nullopt;
+  });
+}
+
 StepResult Trainer::read_result(std::size_t tape) const noexcept {
   StepResult result;
   result.loss = static_cast<double>(session_.view(tape, "loss").at<float>(0));
-  const TensorView counts = session_.view(tape, "correct");
-  result.correct = counts.at<std::int64_t>(0);
-  result.in_five = counts.at<std::int64_t>(1);
+  task_->read(tensors(tape), std::span(result.sums).first(task_->metrics().size()));
   return result;
 }
 
@@ -112,7 +118,7 @@ StepResult Trainer::run_part(const TapeKey& key, float lr, std::int64_t step, st
 
 StepResult Trainer::train_step(std::int64_t batch, float lr, std::int64_t step,
                                std::int64_t sample) noexcept {
-  return run_part({Phase::train, Part::whole, batch}, lr, step, sample, 1);
+  return run_part({Purpose::train, Part::whole, batch}, lr, step, sample, 1);
 }
 
 void Trainer::begin_parts(std::int64_t batch) {
@@ -135,18 +141,8 @@ void Trainer::over_parts(std::int64_t batch, const FillPart& fill, Each each) {
     const std::int64_t count = std::min(largest_part_, batch - first);
     const bool is_last = first + count == batch;
     const Part part = batch <= largest_part_ ? Part::whole : is_last ? Part::last : Part::early;
-    const TapeKey key{Phase::train, part, count};
-    const std::size_t tape = tape_of(key);
-    const auto maybe = [&](const char* name) {
-      return session_.graph(tape).find(name) ? std::optional(session_.view(tape, name))
-                                             : std::nullopt;
-    };
-    fill({.image = session_.view(tape, "image"),
-          .label = session_.view(tape, "label"),
-          .weight = maybe("weight"),
-          .other = maybe("other"),
-          .other_share = maybe("other_share")},
-         first, count);
+    const TapeKey key{Purpose::train, part, count};
+    fill(tensors(tape_of(key)), first, count);
     each(key, first, static_cast<double>(count) / static_cast<double>(batch));
   }
 }
@@ -160,8 +156,7 @@ StepResult Trainer::train_batch(std::int64_t batch, float lr, std::int64_t step,
     const StepResult result = run_part(key, lr, step, sample + first, static_cast<float>(share));
     session_.check_spill();
     sum.loss += share * result.loss;
-    sum.correct += result.correct;
-    sum.in_five += result.in_five;
+    for (std::size_t m = 0; m < sum.sums.size(); ++m) sum.sums[m] += result.sums[m];
     sum.gradient_norm = result.gradient_norm;
   });
   return sum;
@@ -175,16 +170,15 @@ void Trainer::watch_batch(std::int64_t batch, std::int64_t step, std::int64_t sa
     const std::size_t tape = tape_of(key);
     set_scalars(tape, 0, step, sample + first, static_cast<float>(share));
     session_.run_watched(tape, [&](const Node& node, std::span<const TensorView> out) {
-      if (!going) return false;
       going = look(node, out);
-      return going && node.op->name != "global_norm";  // updates come behind it
+      return going;
     });
     session_.check_spill();
   });
 }
 
 StepResult Trainer::evaluate_step(std::int64_t batch) noexcept {
-  const std::size_t tape = tape_of(Phase::evaluate, batch);
+  const std::size_t tape = tape_of(Purpose::evaluate, batch);
   session_.run(tape);
   return read_result(tape);
 }

@@ -11,6 +11,7 @@
 #include "exec/session.h"
 #include "step/step_graph.h"
 #include "step/weights.h"
+#include "task/classification.h"
 
 namespace plimsoll {
 
@@ -19,7 +20,8 @@ struct TrainerOptions {
   std::vector<std::int64_t> train_batches;     // sizes of the batches that will be trained on
   std::int64_t accumulate = 1;                 // parts that the first of them is trained in
   std::vector<std::int64_t> evaluate_batches;  // and evaluated; may be empty
-  LossOptions loss;
+  TaskPtr task = make_classification({});
+  double l2 = 0;  // times the sum of squared weights, added to the task's loss
   OptimizerOptions optimizer;
   Tuning tuning = {};
   std::uint64_t seed = 0;
@@ -27,23 +29,16 @@ struct TrainerOptions {
   KernelChoice kernels = KernelChoice::best;
 };
 
-enum class Phase : std::uint8_t { train, evaluate };
+enum class Purpose : std::uint8_t { train, evaluate };
 
 struct StepResult {
   double loss = 0;           // mean over the batch, regularisation not counted
-  std::int64_t correct = 0;  // samples whose label scored highest
-  std::int64_t in_five = 0;  // or among the five highest
+  MetricValues sums = {};    // over the batch, one per metric of the task
   double gradient_norm = 0;  // training only; not finite: nothing was updated
 };
 
-// What a training step is given. Empty where the loss does not ask for it.
-struct StepInputs {
-  TensorView image, label;
-  std::optional<TensorView> weight, other, other_share;
-};
-
 // Chooses kernels when constructed, plans in plan(), allocates in open(), then only computes. Fill
-// image() and label() of the phase and batch size, then call the step. Not thread-safe.
+// the inputs of the phase and batch size, then call the step. Not thread-safe.
 class Trainer {
  public:
   Trainer(const OpTable& ops, const NetworkFactory& network, const TrainerOptions& options);
@@ -54,18 +49,20 @@ class Trainer {
   // what is cheap.
   void open(const std::filesystem::path& spill_directory = {});
 
-  TensorView image(Phase phase, std::int64_t batch) const {
-    return session_.view(tape_of(phase, batch), "image");
+  TensorView image(Purpose purpose, std::int64_t batch) const {
+    return session_.view(tape_of(purpose, batch), "image");
   }
   // Its image part is the same for every batch size.
   const Shape& image_shape() const {
     return session_.graph(0).spec(session_.graph(0).find("image")).shape;
   }
-  TensorView label(Phase phase, std::int64_t batch) const {
-    return session_.view(tape_of(phase, batch), "label");
+  // Inputs before a step, results after it.
+  StepTensors tensors(Purpose purpose, std::int64_t batch) const {
+    return tensors(tape_of(purpose, batch));
   }
-  TensorView logits(Phase phase, std::int64_t batch) const {
-    return session_.view(tape_of(phase, batch), "logits");
+  const Task& task() const { return *task_; }
+  TensorView logits(Purpose purpose, std::int64_t batch) const {
+    return session_.view(tape_of(purpose, batch), "logits");
   }
 
   // One update from a batch of one piece. `step` counts updates done before, `sample` samples
@@ -76,7 +73,7 @@ class Trainer {
   // [first, first + count) of the batch into the tensors it is given. Throws what `fill` throws,
   // and DataError when spilling failed; then nothing is to be saved.
   using FillPart =
-      std::function<void(const StepInputs& inputs, std::int64_t first, std::int64_t count)>;
+      std::function<void(const StepTensors& inputs, std::int64_t first, std::int64_t count)>;
   StepResult train_batch(std::int64_t batch, float lr, std::int64_t step, std::int64_t sample,
                          const FillPart& fill);
   StepResult evaluate_step(std::int64_t batch) noexcept;
@@ -90,13 +87,13 @@ class Trainer {
   // The training graph of the first batch size.
   const StepGraph& step_graph() const { return step_; }
   // The tape of batches that are trained or evaluated in one piece.
-  std::size_t tape_of(Phase phase, std::int64_t batch) const {
-    return tape_of({phase, Part::whole, batch});
+  std::size_t tape_of(Purpose purpose, std::int64_t batch) const {
+    return tape_of({purpose, Part::whole, batch});
   }
 
  private:
   struct TapeKey {
-    Phase phase;
+    Purpose purpose;
     Part part;
     std::int64_t batch;
     bool operator==(const TapeKey&) const = default;
@@ -105,6 +102,7 @@ class Trainer {
   static Tapes make_tapes(const OpTable& ops, const NetworkFactory& network,
                           const TrainerOptions& options);
   std::size_t tape_of(const TapeKey& key) const;
+  StepTensors tensors(std::size_t tape) const;
   // Sums and copies of the batch before are forgotten.
   void begin_parts(std::int64_t batch);
   // Calls each(key, first, count) for the parts of a batch, with their inputs filled.
@@ -119,6 +117,7 @@ class Trainer {
   std::vector<TapeKey> keys_;
   StepGraph step_;  // its tape has moved to the session
   Session session_;
+  TaskPtr task_;
   std::uint64_t seed_;
   std::int64_t largest_part_ = 0;  // samples that one training tape sees at most
 };

@@ -53,7 +53,6 @@ double initial_value(const nn::Init& init, std::uint64_t key, std::uint64_t i) {
   bug("initial value of an unknown kind");
 }
 
-constexpr std::string_view kAverage = "average/";
 constexpr std::size_t kPiece = 16384;
 
 }  // namespace
@@ -68,18 +67,10 @@ std::vector<NamedTensor> weight_tensors(const Session& session, const StepGraph&
 
 std::vector<NamedTensor> slot_tensors(const Session& session, const StepGraph& step) {
   std::vector<NamedTensor> tensors;
-  std::vector<std::string> endings;  // "/momentum", ... in the optimizer's order
-  for (const std::string& slot : step.slots) {
-    const std::string ending = slot.substr(slot.rfind('/'));
-    if (std::find(endings.begin(), endings.end(), ending) != endings.end()) break;
-    endings.push_back(ending);
-  }
   for (const nn::Parameter& parameter : step.parameters) {
     if (!parameter.trainable) continue;
-    for (const std::string& ending : endings) {
-      const auto decorate = [&](const std::string& weight) {
-        return "optimizer/" + weight + ending;
-      };
+    for (const std::string& slot : step.slot_kinds) {
+      const auto decorate = [&](const std::string& weight) { return slot_name(weight, slot); };
       tensors.push_back(
           {decorate(parameter.name), view_of(session, step, parameter.name, decorate)});
     }
@@ -91,25 +82,25 @@ std::vector<NamedTensor> average_tensors(const Session& session, const StepGraph
   std::vector<NamedTensor> tensors;
   for (const nn::Parameter& parameter : step.parameters) {
     if (step.averages.empty() || !parameter.trainable) continue;
-    const auto decorate = [](const std::string& weight) { return "average/" + weight; };
-    tensors.push_back({decorate(parameter.name), view_of(session, step, parameter.name, decorate)});
+    tensors.push_back(
+        {average_name(parameter.name), view_of(session, step, parameter.name, average_name)});
   }
   return tensors;
 }
 
 void start_averages(const Session& session, const StepGraph& step) {
-  for (const std::string& name : step.averages) {
-    const TensorView average = session.resident(name);
-    std::memcpy(average.data, session.resident(name.substr(kAverage.size())).data,
+  for (const StepGraph::Copy& pair : step.averages) {
+    const TensorView average = session.resident(pair.copy);
+    std::memcpy(average.data, session.resident(pair.of).data,
                 static_cast<std::size_t>(average.spec.bytes()));
   }
 }
 
 void exchange_averages(const Session& session, const StepGraph& step) {
-  for (const std::string& name : step.averages) {
-    const TensorView average = session.resident(name);
+  for (const StepGraph::Copy& pair : step.averages) {
+    const TensorView average = session.resident(pair.copy);
     std::swap_ranges(average.data, average.data + average.spec.bytes(),
-                     session.resident(name.substr(kAverage.size())).data);
+                     session.resident(pair.of).data);
   }
 }
 

@@ -18,11 +18,21 @@ struct Operand {
       true;  // false: images may lie further apart than the spec says (a slice of a concat)
 };
 
+// Instructions that kernels may use. The library is compiled for the least of them.
+enum class Isa : std::uint8_t { avx2 };
+
+// Where kernels run.
+struct Environment {
+  int threads = 1;  // of the OpenMP team that a job is run by, or fewer
+  Isa isa = Isa::avx2;
+};
+
 // One call of an op, made ready before step 1.
 struct Call {
   const Attrs& attrs;
   std::span<const Operand> in;
   std::span<const Operand> out;
+  Environment environment;
 };
 
 // The bytes of one execution. An optional input that is absent is not in the list: an op's
@@ -32,7 +42,8 @@ struct Args {
   std::span<const TensorView> in;
   std::span<const TensorView> out;
   std::byte* scratch = nullptr;  // Job::scratch() bytes, 64-byte aligned, contents undefined
-  std::byte* packed = nullptr;   // where the 16-bit form of in[0] is to be written too; see OpDef
+  std::byte* packed =
+      nullptr;  // where the 16-bit form of in[0] is to be written too; see KernelTraits
 };
 
 // One kernel made ready for one call. Immutable while it runs, except for handles of libraries: a
@@ -49,10 +60,31 @@ class Job {
   virtual void run(const Args& args) noexcept = 0;
 };
 
-struct Kernel {
-  std::string_view name;  // shown in plans and tables: "onednn", "avx2", "ref"
-  std::unique_ptr<Job> (*prepare)(const Call&);  // null: cannot do this call
+// What a kernel is like, whatever the call.
+struct KernelTraits {
+  bool slices = true;     // takes operands that are not dense
+  bool f64 = false;       // takes real numbers of 64 bits
+  bool packs = false;     // writes Args::packed when asked to
+  bool compiles = false;  // its jobs make machine code for their shape
 };
+inline constexpr KernelTraits kAnyReal{.f64 = true};
+inline constexpr KernelTraits kDense{.slices = false};
+
+struct Kernel {
+  std::string_view name;                      // shown in plans and tables: "onednn", "avx2", "ref"
+  std::unique_ptr<Job> (*make)(const Call&);  // null: cannot do this call; see prepare()
+  KernelTraits traits = {};
+};
+
+// A job for the call, or null if the kernel cannot do it.
+inline std::unique_ptr<Job> prepare(const Kernel& kernel, const Call& call) {
+  for (const std::span<const Operand> operands : {call.in, call.out})
+    for (const Operand& operand : operands)
+      if ((operand.spec.dtype == DType::f64 && !kernel.traits.f64) ||
+          (!operand.dense && !kernel.traits.slices))
+        return nullptr;
+  return kernel.make(call);
+}
 
 // A kernel that is a plain function without scratch.
 template <void (*function)(const Attrs&, const Args&) noexcept>
@@ -66,16 +98,6 @@ std::unique_ptr<Job> plain_job(const Call& call) {
     Attrs attrs_;
   };
   return std::make_unique<PlainJob>(call.attrs);
-}
-
-// The same, for kernels that compute in f32 only.
-template <void (*function)(const Attrs&, const Args&) noexcept>
-std::unique_ptr<Job> f32_job(const Call& call) {
-  for (const Operand& operand : call.in)
-    if (operand.spec.dtype == DType::f64) return nullptr;
-  for (const Operand& operand : call.out)
-    if (operand.spec.dtype == DType::f64) return nullptr;
-  return plain_job<function>(call);
 }
 
 // Calls body(T{}) with T = float or double, whichever `dtype` is: reference kernels serve both.

@@ -28,15 +28,15 @@ std::vector<ResultPoint> learning(int epochs) {
   for (int e = 1; e <= epochs; ++e)
     rows.push_back({.epoch = static_cast<double>(e),
                     .loss = 2.0 / e,
-                    .accuracy = 1 - 1.0 / (e + 1),
+                    .metric = 1 - 1.0 / (e + 1),
                     .val_loss = 2.2 / e,
-                    .val_accuracy = e == 7 ? 0.95 : 0.9 - 0.8 / e,
+                    .val_metric = e == 7 ? 0.95 : 0.9 - 0.8 / e,
                     .lr = 0.1 / e});
   return rows;
 }
 
 TEST(CurvesPicture, NamesTheBestEpochAndHasAPanelForEachQuantity) {
-  const std::string svg = curves_picture("xception_mini", learning(12));
+  const std::string svg = curves_picture("xception_mini", {}, learning(12));
   expect_sound(svg);
   for (const char* text : {"xception_mini", "loss", "accuracy", "learning rate", "training",
                            "validation", "best: validation accuracy 95.0 % after epoch 7"})
@@ -45,22 +45,22 @@ TEST(CurvesPicture, NamesTheBestEpochAndHasAPanelForEachQuantity) {
 
 TEST(CurvesPicture, LeavesOutWhatWasNotMeasured) {
   std::vector<ResultPoint> rows = learning(5);
-  for (ResultPoint& row : rows) row.accuracy = row.val_loss = row.val_accuracy = kNoValue;
-  const std::string svg = curves_picture("mse", rows);
+  for (ResultPoint& row : rows) row.metric = row.val_loss = row.val_metric = kNoValue;
+  const std::string svg = curves_picture("mse", {}, rows);
   expect_sound(svg);
   EXPECT_THAT(svg, Not(HasSubstr("accuracy")));
   EXPECT_THAT(svg, Not(HasSubstr("validation")));
 }
 
 TEST(Pictures, TakeNothingOnePointAndWhatIsNotFinite) {
-  expect_sound(curves_picture("", {}));
-  expect_sound(curves_picture("one", learning(1)));
+  expect_sound(curves_picture("", {}, {}));
+  expect_sound(curves_picture("one", {}, learning(1)));
   std::vector<ResultPoint> bad = learning(6);
   bad[2].loss = kInfinite;
   bad[3].val_loss = -kInfinite;
   bad[4].epoch = kNoValue;
   bad[5].loss = 1e308;
-  expect_sound(curves_picture("bad", bad));
+  expect_sound(curves_picture("bad", {}, bad));
 
   expect_sound(memory_picture("none", {}, 0, std::nullopt));
   const MemorySample strange[] = {{kNoValue, 5}, {kInfinite, -7}, {3, 1 << 20}};
@@ -75,7 +75,7 @@ TEST(Pictures, TakeNothingOnePointAndWhatIsNotFinite) {
 
 TEST(Pictures, EscapeNamesAndMendWhatIsNotText) {
   const std::string name = "a<b>&\"c'\x01\xFF\xC3\xA9\xED\xA0\x80";
-  const std::string svg = curves_picture(name, learning(3));
+  const std::string svg = curves_picture(name, {}, learning(3));
   expect_sound(svg);
   EXPECT_THAT(svg, HasSubstr("a&lt;b&gt;&amp;&quot;c&#39;??\xC3\xA9???"));
   const std::string names[] = {name, "]]>"};

@@ -22,7 +22,7 @@ class Step : public testing::TestWithParam<const char*> {
     return trainer;
   }
   StepResult step(Trainer& trainer, std::int64_t number) {
-    tests::fill_batch_by_rule(trainer, golden_, Phase::train);
+    tests::fill_batch_by_rule(trainer, golden_, Purpose::train);
     return trainer.train_step(batch_, 1e-3F, number, number * batch_);
   }
   std::vector<std::byte> residents(const Trainer& trainer) {
@@ -44,7 +44,7 @@ TEST_P(Step, TheSecondAllocatesNothing) {
   const Threads threads(2);
   Trainer trainer = make_trainer();
   step(trainer, 0);
-  tests::fill_batch_by_rule(trainer, golden_, Phase::train);
+  tests::fill_batch_by_rule(trainer, golden_, Purpose::train);
   const std::int64_t before = allocations_so_far();
   trainer.train_step(batch_, 1e-3F, 1, batch_);
   trainer.evaluate_step(batch_);
@@ -56,7 +56,7 @@ TEST_P(Step, TheThirdFaultsOnNoPage) {
   Trainer trainer = make_trainer();
   step(trainer, 0);
   step(trainer, 1);
-  tests::fill_batch_by_rule(trainer, golden_, Phase::train);
+  tests::fill_batch_by_rule(trainer, golden_, Purpose::train);
   rusage before{};
   rusage after{};
   getrusage(RUSAGE_SELF, &before);
@@ -108,8 +108,8 @@ TEST_P(Step, ABadOneLeavesEveryResidentAsItWas) {
   Trainer trainer = make_trainer();
   step(trainer, 0);
   const std::vector<std::byte> before = residents(trainer);
-  tests::fill_batch_by_rule(trainer, golden_, Phase::train);
-  trainer.image(Phase::train, batch_).as<float>()[5] = std::numeric_limits<float>::quiet_NaN();
+  tests::fill_batch_by_rule(trainer, golden_, Purpose::train);
+  trainer.image(Purpose::train, batch_).as<float>()[5] = std::numeric_limits<float>::quiet_NaN();
   const StepResult result = trainer.train_step(batch_, 1e-3F, 1, batch_);
   EXPECT_FALSE(std::isfinite(result.gradient_norm));
   EXPECT_EQ(residents(trainer), before);

@@ -1,42 +1,29 @@
-// Any bytes as a configuration file: a UsageError, or words of the command line that, written as a
-// file again, are the same words.
-#include "cli/config_file.h"
+// Any bytes as a configuration file: a UsageError, or options that, written as a file again, are
+// the same options.
+#include "job/toml_options.h"
 
 #include "base/error.h"
 #include "memory_file.h"
 
 namespace {
 
-using Words = std::vector<std::string>;
+using plimsoll::job::OptionValue;
 
-Words words_of(const CLI::App& command, std::string_view text) {
+// What a file of that text says, written anew.
+std::string rewritten(std::string_view text) {
   const MemoryFile file(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
-  return plimsoll::cli::config_words(command, file.path());
+  std::map<std::string, OptionValue> options;
+  for (const plimsoll::job::TomlOption& option : plimsoll::job::read_options(file.path()))
+    options.emplace(option.key, option.value());
+  return plimsoll::job::options_text(options);
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  CLI::App command;
-  std::string text;
-  std::int64_t number = 0;
-  bool flag = false;
-  command.add_option("--text", text);
-  command.add_option("--number", number);
-  command.add_flag("--flag", flag);
   try {
-    const Words words = words_of(command, {reinterpret_cast<const char*>(data), size});
-    std::map<std::string, plimsoll::cli::ConfigValue> options;
-    for (const std::string& word : words) {
-      const std::size_t is = word.find('=');
-      const std::string key = word.substr(2, is - 2);
-      if (is == std::string::npos)
-        options[key] = true;
-      else
-        options[key] = word.substr(is + 1);
-    }
-    plimsoll::expect(words_of(command, plimsoll::cli::config_text(options)) == words,
-                     "words read back as themselves");
+    const std::string once = rewritten({reinterpret_cast<const char*>(data), size});
+    plimsoll::expect(rewritten(once) == once, "options read back as themselves");
   } catch (const plimsoll::UsageError&) {
   }
   return 0;

@@ -19,7 +19,7 @@ input x : f32[2x8x4x4]/blocked
 input rate : f32[1]
 input norm : f64[1]
 parameter w : f32[8]
-state v : f32[8]
+optimizer v : f32[8]
 y : f32[2x8x4x4]/blocked = activation(x) kind=relu alpha=0.0 @ y
 mean : f32[8], variance : f32[8] = bn_stats(y) @ mean
 a : f32[2x8x4x4]/blocked in c at 0 = activation(y) kind=tanh alpha=0.0 @ a
@@ -43,6 +43,8 @@ struct Subject {
     reside("w/update:1", 64);
     rules.resident_bytes = 128;
     rules.scratch.assign(graph.nodes().size(), 0);
+    for (const plimsoll::Node& node : graph.nodes())
+      rules.packs.push_back(node.op->kernels[0].traits.packs);
     rules.results = {graph.find("c")};
   }
 };

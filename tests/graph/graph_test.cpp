@@ -42,6 +42,29 @@ TEST(Graph, AWholeNumberWillDoForARealAttribute) {
   EXPECT_EQ(graph.nodes()[0].attrs.real("factor"), 2.0);
 }
 
+TEST(Graph, NodesKnowTheirPhaseAndLayer) {
+  Graph graph(op_table());
+  const ValueId x = graph.add_value("x", plain({3}), Role::input);
+  const ValueId alone = graph.call1("scale", {x}, {}, "alone");
+  {
+    const PhaseScope phase(graph, Phase::update);
+    const LayerScope layer(graph, "a/layer");
+    const ValueId w = graph.add_value("w", plain({3}), Role::frozen);
+    const ValueId y = graph.call1("scale", {w}, {}, "a/layer/y");
+    EXPECT_EQ(graph.layer_of(w), "a/layer");
+    EXPECT_EQ(graph.layer_of(y), "a/layer");
+  }
+  EXPECT_EQ(graph.layer_of(alone), "alone");
+  EXPECT_EQ(graph.layer_of(x), "");
+  EXPECT_EQ(graph.phase(), Phase::forward);
+  EXPECT_EQ(graph.layer(), "");
+  EXPECT_EQ(graph.begin_of(Phase::forward), 0U);
+  EXPECT_EQ(graph.begin_of(Phase::loss), 1U) << "or of a later one";
+  EXPECT_EQ(graph.nodes()[1].phase, Phase::update);
+  EXPECT_TRUE(graph.trains());
+  EXPECT_FALSE(SmallGraph(false).graph.trains());
+}
+
 TEST(Verify, AcceptsForwardBackwardAndUpdate) { verify(SmallGraph().graph); }
 
 TEST(Verify, AcceptsUpdatesWithoutMomentumThatShareTheirRate) {
@@ -66,6 +89,12 @@ TEST_F(VerifyDeath, RefusesAnInputThatIsMadeLater) {
   SmallGraph small;
   std::swap(small.graph.nodes().front(), small.graph.nodes().back());
   EXPECT_DEATH(verify(small.graph), "comes after the producers|knows its producer");
+}
+
+TEST_F(VerifyDeath, RefusesPhasesOutOfOrder) {
+  SmallGraph small;
+  small.graph.nodes().front().phase = Phase::backward;
+  EXPECT_DEATH(verify(small.graph), "phases follow one another");
 }
 
 TEST_F(VerifyDeath, RefusesASpecTheOpDoesNotInfer) {

@@ -23,12 +23,15 @@ TEST(GraphText, APrintedGraphParsesBackToAnEqualOne) {
     EXPECT_EQ(copy.nodes()[n].op, small.graph.nodes()[n].op);
     EXPECT_EQ(copy.nodes()[n].attrs, small.graph.nodes()[n].attrs);
     EXPECT_EQ(copy.nodes()[n].name, small.graph.nodes()[n].name);
+    EXPECT_EQ(copy.nodes()[n].phase, small.graph.nodes()[n].phase);
+    EXPECT_EQ(copy.nodes()[n].layer, small.graph.nodes()[n].layer);
   }
   for (const Value& value : small.graph.values()) {
     const ValueId id = copy.find(value.name);
     ASSERT_TRUE(id) << value.name;
     EXPECT_EQ(copy.spec(id), value.spec);
     EXPECT_EQ(copy.value(id).role, value.role);
+    EXPECT_EQ(copy.value(id).layer, value.layer);
     ASSERT_EQ(copy.value(id).home.has_value(), value.home.has_value()) << value.name;
     if (!value.home) continue;
     EXPECT_EQ(copy.value(id).home->first_channel, value.home->first_channel);
@@ -40,12 +43,15 @@ TEST(GraphText, APrintedGraphParsesBackToAnEqualOne) {
 TEST(GraphText, SaysWhatItHolds) {
   const std::string text = to_text(SmallGraph().graph);
   EXPECT_THAT(text, testing::StartsWith("plimsoll graph 1\ninput image : f32[2x8x4x3]/blocked\n"));
-  EXPECT_THAT(text, testing::HasSubstr("\nparameter bn/gamma : f32[8]\n"));
-  EXPECT_THAT(text, testing::HasSubstr("\nstate bias/velocity : f32[8]\n"));
+  EXPECT_THAT(text, testing::HasSubstr("\nparameter bn/gamma : f32[8] of bn\n"));
+  EXPECT_THAT(text, testing::HasSubstr("\noptimizer bias/velocity : f32[8] of shift\n"));
   EXPECT_THAT(text,
               testing::HasSubstr("\ncurve : f32[2x8x4x3]/blocked in joined at 8 = activation"));
   EXPECT_THAT(text, testing::HasSubstr(" kind=tanh alpha=0.3 @ curve\n"));
   EXPECT_THAT(text, testing::HasSubstr(" : f32[8] gradient = channel_sum("));
+  EXPECT_THAT(text, testing::HasSubstr(" @ bn/stats of bn\n"));
+  EXPECT_THAT(text, testing::HasSubstr(" @ pool\n[loss]\nloss : "));
+  EXPECT_THAT(text, testing::HasSubstr(" @ norm\n[update]\nbias/update : "));
 }
 
 TEST(GraphText, NumbersSurviveToTheLastBit) {
@@ -90,11 +96,22 @@ TEST(GraphText, AnythingWrongIsNamedByLineAndColumn) {
   EXPECT_COMPLAINT(parse(x + "y : f32[3x5] = scale(x) @ y\n"), UsageError, "f32[3x4]");
   EXPECT_COMPLAINT(parse(x + "y : f32[3x4] = scale(x) faktor=1 @ y\n"), UsageError, "'factor'");
   EXPECT_COMPLAINT(parse(x + "y : f32[3x4] = scale(x) factor=two @ y\n"), UsageError, "two");
-  EXPECT_COMPLAINT(parse(x + "y : f32[3x4] = scale(x) factor=1.0\n"), UsageError, "'@ layer'");
+  EXPECT_COMPLAINT(parse(x + "y : f32[3x4] = scale(x) factor=1.0\n"), UsageError, "'@ name'");
   EXPECT_COMPLAINT(parse(x + "y : f32[3x4], z : f32[3x4] = scale(x) @ y\n"), UsageError,
                    "1 outputs");
   EXPECT_COMPLAINT(parse(x + "x : f32[3x4] = scale(x) @ y\n"), UsageError, "'x'");
   EXPECT_COMPLAINT(parse(x + "y : f32[3x4] = scale(x, x, x) @ y\n"), UsageError, "3 inputs");
+}
+
+TEST(GraphText, PhasesComeInTheirOrder) {
+  const auto graph = [](const std::string& phases) {
+    return parse("input x : f32[3]\n" + phases + "y : f32[3] = scale(x) factor=2.0 @ y\n");
+  };
+  EXPECT_EQ(graph("[loss]\n[backward]\n").nodes()[0].phase, Phase::backward);
+  EXPECT_COMPLAINT(graph("[backward]\n[loss]\n"), UsageError, "net.txt:4:2");
+  EXPECT_COMPLAINT(graph("[loss]\n[loss]\n"), UsageError, "net.txt:4:2");
+  EXPECT_COMPLAINT(graph("[sideways]\n"), UsageError, "a later phase");
+  EXPECT_COMPLAINT(graph("[loss\n"), UsageError, "net.txt:3:6");
 }
 
 TEST(GraphText, OutputsOfOneNodeHaveDifferentNames) {

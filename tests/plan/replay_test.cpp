@@ -128,7 +128,7 @@ TEST_F(Checker, FindsA16BitFormWrittenOverAnOperandOrTooFarOrByTheWrongOp) {
   const auto [lent, unnoticed] = missed([&](Tape& tape, std::size_t i) {
     Instruction& instruction = tape.instructions[i];
     if (instruction.kind != StepKind::run || instruction.packed >= 0) return false;
-    if (problem_.graph().node(instruction.node).op->packs_input) return false;
+    if (problem_.request().work[instruction.node.at()].packs) return false;
     instruction.packed = tape.arena_bytes;
     tape.arena_bytes *= 2;
     return true;

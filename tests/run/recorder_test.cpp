@@ -7,28 +7,22 @@
 #include <thread>
 
 #include "base/files.h"
+#include "task/classification.h"
 #include "tests/support/complaints.h"
 #include "tests/support/temporary_folder.h"
 
 namespace plimsoll {
 namespace {
 
-class Silent final : public RunObserver {
- public:
-  void on_progress(const Progress&) override {}
-  void on_epoch_end(const Progress&, const std::optional<Progress>&) override {}
-  void on_message(const std::string& text) override { said += text + "\n"; }
-  std::string said;
-};
+const TaskPtr kTask = make_classification({});
 
 ResultsRow row(std::int64_t epoch) {
   return {.epoch = epoch,
           .step = 10 * epoch,
           .time = 1.5 * static_cast<double>(epoch),
           .loss = 0.25,
-          .accuracy = 0.5,
-          .val_loss = epoch % 2 == 0 ? std::optional(0.125) : std::nullopt,
-          .val_accuracy = {},
+          .metrics = {0.5},
+          .validation = epoch % 2 == 0 ? std::optional(Evaluation{.loss = 0.125}) : std::nullopt,
           .lr = 0.1,
           .images_per_second = 12.5,
           .data_wait_percent = 0.5,
@@ -37,42 +31,45 @@ ResultsRow row(std::int64_t epoch) {
 
 TEST(Results, RowsComeBackFromTheirText) {
   const std::vector<ResultsRow> rows{row(1), row(2)};
-  const auto parsed = parse_results(results_csv(rows), "here");
+  const auto parsed = parse_results(*kTask, results_csv(*kTask, rows), "here");
   ASSERT_EQ(parsed.size(), 2U);
-  EXPECT_EQ(results_csv(parsed), results_csv(rows));
+  EXPECT_EQ(results_csv(*kTask, parsed), results_csv(*kTask, rows));
 }
 
 TEST(Results, ALineThatIsNoneOfOursIsNamed) {
-  EXPECT_COMPLAINT(parse_results(results_csv({row(1)}) + "1,2,x\n", "here"), DataError, "here:3");
+  EXPECT_COMPLAINT(parse_results(*kTask, results_csv(*kTask, {row(1)}) + "1,2,x\n", "here"),
+                   DataError, "here:3");
 }
 
 TEST(Recorder, AResumedRunKeepsTheRowsOfEpochsThatAreComplete) {
   const TemporaryFolder folder;
   RunOptions options;
   options.out = folder.path();
-  Silent observer;
+  std::string said;
+  const auto tell = [&](const std::string& text) { said += text + "\n"; };
   {
-    Recorder recorder(options, {}, observer);
+    Recorder recorder(options, *kTask, {}, tell);
     for (int epoch = 1; epoch <= 5; ++epoch) recorder.add(row(epoch));
   }
   RunState state;
   state.step = 33;
   state.epoch = 3;
-  const Recorder recorder(options, state, observer);
+  const Recorder recorder(options, *kTask, state, tell);
   EXPECT_EQ(recorder.rows().size(), 3U);
   EXPECT_GE(recorder.seconds(), 4.5);
-  EXPECT_EQ(observer.said, "");
+  EXPECT_EQ(said, "");
 }
 
 TEST(Recorder, WhatCannotBeWrittenIsToldOfOnce) {
   const TemporaryFolder folder;
   RunOptions options;
   options.out = folder.path() / "gone";
-  Silent observer;
-  Recorder recorder(options, {}, observer);
+  std::string said;
+  const auto tell = [&](const std::string& text) { said += text + "\n"; };
+  Recorder recorder(options, *kTask, {}, tell);
   recorder.write_status("training");
   recorder.write_status("training");
-  const std::string text = observer.said;
+  const std::string text = said;
   EXPECT_NE(text.find("status.json could not be written"), std::string::npos) << text;
   EXPECT_EQ(text.find("status.json could not", text.find("status.json could not") + 1),
             std::string::npos);
@@ -83,8 +80,9 @@ TEST(Recorder, TheRunAndItsMonitorMayWriteAtTheSameTime) {
   const TemporaryFolder folder;
   RunOptions options;
   options.out = folder.path();
-  Silent observer;
-  Recorder recorder(options, {}, observer);
+  std::string said;
+  const auto tell = [&](const std::string& text) { said += text + "\n"; };
+  Recorder recorder(options, *kTask, {}, tell);
   std::atomic<bool> ends = false;
   std::thread monitor([&] {
     while (!ends) {
@@ -101,7 +99,7 @@ TEST(Recorder, TheRunAndItsMonitorMayWriteAtTheSameTime) {
     if (epoch % 5 == 0) recorder.go_back(epoch - 3);
   }
   RunReport report;
-  report.stopped_by = "epochs";
+  report.stopped_by = StopReason::epochs;
   recorder.write_report(report);
   recorder.write_status("training");  // as if the monitor were late
   ends = true;
@@ -110,17 +108,18 @@ TEST(Recorder, TheRunAndItsMonitorMayWriteAtTheSameTime) {
       nlohmann::json::parse(read_file(folder.path() / "status.json", Bytes{1 << 20}));
   EXPECT_EQ(status["state"], "done");
   EXPECT_EQ(status["stopped_by"], "epochs");
-  EXPECT_EQ(observer.said, "");
+  EXPECT_EQ(said, "");
 }
 
 TEST(Recorder, ARunThatPausesIsNotDone) {
   const TemporaryFolder folder;
   RunOptions options;
   options.out = folder.path();
-  Silent observer;
-  Recorder recorder(options, {}, observer);
+  std::string said;
+  const auto tell = [&](const std::string& text) { said += text + "\n"; };
+  Recorder recorder(options, *kTask, {}, tell);
   RunReport report;
-  report.stopped_by = kPause;
+  report.stopped_by = StopReason::pause;
   recorder.write_report(report);
   const auto status =
       nlohmann::json::parse(read_file(folder.path() / "status.json", Bytes{1 << 20}));

@@ -14,8 +14,10 @@ TEST(RunState, ComesBackFromACheckpointsMetadataToTheBit) {
   state.best = -1.0 / 3;
   state.smooth_loss = 1e-300;
   state.lr_scale = 0.7;
+  state.metric_sums = {{"correct", 1234}, {"absolute_error", 0.1}};
   Metadata metadata;
   put(state, metadata);
+  EXPECT_EQ(metadata["correct"], "1234");
   EXPECT_EQ(read_state(metadata, "here"), state);
 }
 
@@ -29,6 +31,10 @@ TEST(RunState, AMissingOrMalformedEntryIsNamed) {
   metadata["step"] = "1";
   metadata["best"] = "nan";
   EXPECT_COMPLAINT(read_state(metadata, "here"), DataError, "entry 'best'");
+  metadata["best"] = "none";
+  metadata["correct"] = "many";
+  EXPECT_COMPLAINT(read_state(metadata, "here"), DataError, "entry 'correct'");
+  metadata["correct"] = "1";
   metadata.erase("best");
   EXPECT_COMPLAINT(read_state(metadata, "here"), DataError, "there is none");
 }

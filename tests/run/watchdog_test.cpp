@@ -15,7 +15,7 @@ std::int64_t steps_without_alarm(std::int64_t steps, std::int64_t per_epoch, Los
   RunState state;
   for (; state.step < steps; ++state.step)
     if (const auto alarm = watch_loss(state, loss_at(state.step), per_epoch)) {
-      if (cause != nullptr) *cause = alarm->cause;
+      if (cause != nullptr) *cause = to_string(alarm->cause);
       return state.step;
     }
   return steps;
@@ -56,10 +56,10 @@ TEST(WatchLoss, AVeryLongTimeWithoutProgressIsAPlateau) {
   EXPECT_GE(steps, 3000) << "ten epochs";
 }
 
-TEST(WatchdogOptions, ActionsAreCheckedByName) {
-  EXPECT_EQ(parse_action("rollback", "--on-diverge", true), Action::rollback);
-  EXPECT_COMPLAINT(parse_action("rollback", "--on-stall", false), UsageError, "warn or stop");
-  EXPECT_COMPLAINT(parse_action("halt", "--on-diverge", true), UsageError, "'halt'");
+TEST(WatchdogOptions, AnswersAreCheckedByName) {
+  EXPECT_EQ(parse_answer("rollback", "--on-diverge", true), Answer::rollback);
+  EXPECT_COMPLAINT(parse_answer("rollback", "--on-stall", false), UsageError, "warn or stop");
+  EXPECT_COMPLAINT(parse_answer("halt", "--on-diverge", true), UsageError, "'halt'");
 }
 
 }  // namespace

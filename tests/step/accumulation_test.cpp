@@ -24,9 +24,9 @@ using Spoil = std::function<void(const TensorView& image, std::int64_t first)>;
 
 StepResult step(Trainer& trainer, std::int64_t number, const Spoil& spoil = {}) {
   return trainer.train_batch(kBatch, 0.01F, number, number * kBatch,
-                             [&](const StepInputs& inputs, std::int64_t first, std::int64_t) {
-                               fill(inputs.image, inputs.label, number, first);
-                               if (spoil) spoil(inputs.image, first);
+                             [&](const StepTensors& inputs, std::int64_t first, std::int64_t) {
+                               fill(inputs.at("image"), inputs.at("label"), number, first);
+                               if (spoil) spoil(inputs.at("image"), first);
                              });
 }
 
@@ -101,14 +101,14 @@ FirstStep first_step(std::int64_t batch, std::int64_t parts) {
                   {.input = {.batch = batch, .image = 16},
                    .train_batches = {batch},
                    .accumulate = parts,
-                   .loss = {.l2 = 0.01},
+                   .l2 = 0.01,
                    .optimizer = {.momentum = 0.9}});
   trainer.open();
   FirstStep step{
-      .result = trainer.train_batch(batch, 1, 0, 0,
-                                    [](const StepInputs& inputs, std::int64_t first, std::int64_t) {
-                                      fill(inputs.image, inputs.label, 0, first);
-                                    })};
+      .result = trainer.train_batch(
+          batch, 1, 0, 0, [](const StepTensors& inputs, std::int64_t first, std::int64_t) {
+            fill(inputs.at("image"), inputs.at("label"), 0, first);
+          })};
   for (const NamedTensor& slot : slot_tensors(trainer.session(), trainer.step_graph())) {
     std::vector<float> values(static_cast<std::size_t>(slot.view.spec.shape.elements()));
     read_elements(slot.view, 0, values);

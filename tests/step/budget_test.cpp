@@ -67,11 +67,13 @@ TEST(Budget, AStepAllocatesNothingAtTheFloor) {
   trainer.plan(frontier_of(run).points.back().fates);
   trainer.open();
   const auto step = [&](std::int64_t number) {
-    fill(trainer.image(Phase::train, kBatch), trainer.label(Phase::train, kBatch), number, 0);
+    fill(trainer.image(Purpose::train, kBatch), trainer.tensors(Purpose::train, kBatch).at("label"),
+         number, 0);
     trainer.train_step(kBatch, 0.01F, number, number * kBatch);
   };
   step(0);
-  fill(trainer.image(Phase::train, kBatch), trainer.label(Phase::train, kBatch), 1, 0);
+  fill(trainer.image(Purpose::train, kBatch), trainer.tensors(Purpose::train, kBatch).at("label"),
+       1, 0);
   const std::int64_t before = allocations_so_far();
   trainer.train_step(kBatch, 0.01F, 1, kBatch);
   EXPECT_EQ(allocations_so_far() - before, 0);
@@ -85,7 +87,8 @@ TEST(Budget, StepTwoAndStepOneThousandHoldTheSameMemory) {
   trainer.open();
   std::int64_t second = 0;
   for (std::int64_t step = 0; step < 1000; ++step) {
-    fill(trainer.image(Phase::train, kBatch), trainer.label(Phase::train, kBatch), step, 0);
+    fill(trainer.image(Purpose::train, kBatch), trainer.tensors(Purpose::train, kBatch).at("label"),
+         step, 0);
     trainer.train_step(kBatch, 0.001F, step, step * kBatch);
     if (step == 1) second = memory_usage().resident.count;
   }

@@ -68,14 +68,14 @@ void fill_by_rule(Trainer& trainer, const nlohmann::json& golden) {
   }
 }
 
-void fill_batch_by_rule(Trainer& trainer, const nlohmann::json& golden, Phase phase) {
+void fill_batch_by_rule(Trainer& trainer, const nlohmann::json& golden, Purpose purpose) {
   const std::int64_t batch = golden["batch"];
   const std::uint64_t classes = golden["classes"];
-  const TensorView image = trainer.image(phase, batch);
+  const TensorView image = trainer.image(purpose, batch);
   for (std::int64_t i = 0; i < image.spec.shape.elements(); ++i)
     image.as<float>()[i] =
         static_cast<float>(signed_unit(fnv1a64("image"), static_cast<std::uint64_t>(i)));
-  const TensorView label = trainer.label(phase, batch);
+  const TensorView label = trainer.tensors(purpose, batch).at("label");
   for (std::int64_t n = 0; n < batch; ++n)
     label.at<std::int32_t>(n) = static_cast<std::int32_t>(
         raw_bits(fnv1a64("label"), static_cast<std::uint64_t>(n)) % classes);

@@ -20,6 +20,6 @@ void fill_by_rule(Trainer& trainer, const nlohmann::json& golden);
 
 // Images and labels of the next step. The tapes of both phases share memory, so it is done right
 // before it.
-void fill_batch_by_rule(Trainer& trainer, const nlohmann::json& golden, Phase phase);
+void fill_batch_by_rule(Trainer& trainer, const nlohmann::json& golden, Purpose purpose);
 
 }  // namespace plimsoll::tests

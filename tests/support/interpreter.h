@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "exec/jobs.h"
 #include "graph/graph.h"
 #include "tests/support/fenced_tensor.h"
 
@@ -59,7 +60,8 @@ class Interpreter {
       out.push_back(view(id));
       out_operands.push_back({graph_.spec(id)});
     }
-    const auto job = node.op->kernels.back().prepare({node.attrs, in_operands, out_operands});
+    const auto job =
+        prepare(node.op->kernels.back(), {node.attrs, in_operands, out_operands, this_process()});
     expect(job != nullptr, "a reference kernel takes every call");
     job->make_ready();
     const FencedTensor scratch(plain({job->scratch() + 1}, DType::u8), 0, false);

@@ -57,8 +57,8 @@ inline std::vector<std::byte> train(const Training& run, const Fates& fates,
   for (std::int64_t step = 0; step < run.steps; ++step) {
     const StepResult result =
         trainer.train_batch(kBatch, 0.01F, step, step * kBatch,
-                            [&](const StepInputs& inputs, std::int64_t first, std::int64_t) {
-                              fill(inputs.image, inputs.label, step, first);
+                            [&](const StepTensors& inputs, std::int64_t first, std::int64_t) {
+                              fill(inputs.at("image"), inputs.at("label"), step, first);
                             });
     if (losses != nullptr) losses->push_back(result.loss);
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "exec/jobs.h"
 #include "graph/graph.h"
 #include "tests/support/fenced_tensor.h"
 
@@ -76,7 +77,7 @@ class OpRun {
 
   // False if the kernel cannot do this call; else it is ready to run.
   bool prepare(const Kernel& kernel) {
-    job_ = kernel.prepare({attrs_, in_operands_, out_operands_});
+    job_ = plimsoll::prepare(kernel, {attrs_, in_operands_, out_operands_, this_process()});
     if (!job_) return false;
     job_->make_ready();
     scratch_.emplace(plain({job_->scratch() + 1}, DType::u8), setting_.shift, false);

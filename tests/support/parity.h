@@ -79,13 +79,13 @@ inline void expect_logits_and_gradients(const nlohmann::json& golden, double tol
   Trainer trainer = tests::golden_trainer(golden, {}, base);
   trainer.open();
   tests::fill_by_rule(trainer, golden);
-  tests::fill_batch_by_rule(trainer, golden, Phase::evaluate);
+  tests::fill_batch_by_rule(trainer, golden, Purpose::evaluate);
   trainer.evaluate_step(batch);
-  expect_logits(trainer.logits(Phase::evaluate, batch), golden["eval_logits"], "evaluation");
+  expect_logits(trainer.logits(Purpose::evaluate, batch), golden["eval_logits"], "evaluation");
 
-  tests::fill_batch_by_rule(trainer, golden, Phase::train);
+  tests::fill_batch_by_rule(trainer, golden, Purpose::train);
   const std::map<std::string, std::vector<float>> gradients = gradients_from_slots(trainer, batch);
-  expect_logits(trainer.logits(Phase::train, batch), golden["logits"], "training");
+  expect_logits(trainer.logits(Purpose::train, batch), golden["logits"], "training");
 
   double total = 0;
   for (const auto& [name, expected] : golden["gradients"].items())
@@ -126,7 +126,7 @@ inline void expect_ten_steps(const nlohmann::json& golden) {
     tests::fill_by_rule(trainer, golden);
     const std::vector<double> losses = steps["losses"];
     for (double expected : losses) {
-      tests::fill_batch_by_rule(trainer, golden, Phase::train);
+      tests::fill_batch_by_rule(trainer, golden, Purpose::train);
       const StepResult result =
           trainer.train_step(batch, steps["lr"].get<float>(), step, step * batch);
       EXPECT_NEAR(result.loss, expected, tolerance * expected) << name << " step " << step;

@@ -13,8 +13,6 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/bytes.h"
-#include "base/error.h"
 #include "base/mapped_bytes.h"
 #include "data/picture/picture.h"
 

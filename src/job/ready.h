@@ -1,0 +1,34 @@
+// From settings and data to a planned trainer.
+#pragma once
+
+#include "job/levers.h"
+#include "job/training_data.h"
+#include "job/training_settings.h"
+
+namespace plimsoll::job {
+
+// What else a run will hold, as its ledger counts it.
+struct Beside {
+  bool draws_first_batch = true;  // as runs with a directory do
+  RunFiles files_in_memory;       // what a run writes, where that is memory
+};
+
+// Trainers of this network and data. Without data: one batch size, trained and evaluated, and
+// photographs of 16 megapixels. Settings and data must outlive what is returned.
+VariantMaker variants_of(const TrainingSettings& settings, const TrainingData* data, int threads,
+                         const Beside& beside = {});
+
+// The trainer and its plan, which may not fit.
+struct Ready {
+  Trainer trainer;
+  PlannedRun run;
+};
+// The largest batch, where that was asked for, is put into settings.model.batch.
+Ready make_ready(TrainingSettings& settings, const TrainingData* data, const Budget& budget,
+                 int threads, const Beside& beside = {});
+
+// Throws the refusal, with levers, of a plan that does not fit.
+void require_fit(const Ready& ready, const TrainingSettings& settings, const TrainingData* data,
+                 int threads, const Beside& beside = {});
+
+}  // namespace plimsoll::job

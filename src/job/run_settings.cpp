@@ -1,0 +1,54 @@
+#include "job/run_settings.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "job/identity.h"
+
+namespace plimsoll::job {
+namespace {
+
+constexpr std::int64_t kMostEpochs = 1'000'000'000;
+
+}  // namespace
+
+void RunSettings::check_run_options() {
+  [[maybe_unused]] const RateSchedule readable(run.schedule, lr, 1);
+  require(run.epochs >= 1 && run.epochs <= kMostEpochs, "--epochs", std::to_string(run.epochs),
+          fmt::format("1 to {}", kMostEpochs));
+  require(run.steps >= 0, "--steps", std::to_string(run.steps), "0 (no limit) or more");
+  require(lr > 0 && lr < 1e9, "--lr", std::to_string(lr), "a positive number");
+  require(run.early_stop >= 0, "--early-stop", std::to_string(run.early_stop), "0 or more epochs");
+  require(unfreeze_after >= 0, "--unfreeze-after", std::to_string(unfreeze_after),
+          "0 (never) or more epochs");
+  require(run.save.keep >= 1, "--keep", std::to_string(run.save.keep), "at least 1");
+  require(monitor.starts_with("val_"), "--monitor", "'" + monitor + "'",
+          "val_loss or val_accuracy");
+  require(watch == "loss" || watch == "layers" || watch == "off", "--watch", "'" + watch + "'",
+          "loss, layers or off");
+  require(run.early_stop == 0 || !validation.empty() || val_split > 0 || data == "fashion-mnist",
+          "--early-stop", "without validation data", "--val or --val-split beside it");
+  const std::int64_t keep = run.save.keep;
+  run.save = parse_save_every(save_every);
+  run.save.keep = keep;
+  run.watchdog = {.loss = watch != "off",
+                  .layers = watch == "layers",
+                  .on_diverge = parse_answer(on_diverge, "--on-diverge", true),
+                  .on_plateau = parse_answer(on_plateau, "--on-plateau", false),
+                  .on_stall = parse_answer(on_stall, "--on-stall", false)};
+  if (!weights.empty()) SafetensorsReader{weights};
+}
+
+void RunSettings::settle(const TrainingData& loaded, const nn::Input& input) {
+  run.model = model.model;
+  run.data = data;
+  run.batch = input.batch;
+  run.drop_last = drop_last;
+  if (monitor != "val_loss")
+    run.monitor =
+        find_metric(*task(loaded.train.get()), std::string_view(monitor).substr(4), "--monitor");
+  run.lr = scale_lr ? lr * static_cast<double>(input.batch) / 256 : lr;
+  run.identity = identity_of(*this, loaded, input);
+}
+
+}  // namespace plimsoll::job

@@ -1,0 +1,47 @@
+// Weights that were trained, with the network they are for: what `eval` and `predict` begin with.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data/data.h"
+#include "job/memory_settings.h"
+#include "job/model_settings.h"
+#include "step/trainer.h"
+#include "task/make_task.h"
+
+namespace plimsoll::job {
+
+struct TrainedModel {
+  std::filesystem::path weights;
+  ModelSettings model;
+  std::vector<std::string> class_names;  // may be empty: weights of another program
+  std::string resize = "bilinear";
+  std::string normalise = "tf";
+  LossOptions loss;           // that it was trained with
+  bool uses_average = false;  // of weights, as they were evaluated in training
+
+  PipelineSettings pipeline(int threads) const;
+  Normalisation normalisation() const;
+};
+
+// What `path` names: a run directory (its best weights, or else its last ones) or a safetensors
+// file. What was asked for (an empty model and image, 0 channels and classes ask for nothing) wins
+// over what the file says about itself. DataError, UsageError.
+TrainedModel find_trained(const std::string& path, const ModelSettings& asked);
+
+// A trainer for evaluation only, open, with the weights in it, and what fits beside it.
+struct OpenedModel {
+  Trainer trainer;
+  int workers = 1;  // that read pictures
+  std::int64_t predicted_bytes = 0;
+};
+
+// Data workers are left out, and then the batch is halved, until it fits the budget. BudgetError if
+// not even one image does. `names` are those of the classes.
+OpenedModel open_trained(TrainedModel& trained, const SourcePtr& source,
+                         const std::vector<std::string>& names, const LargestImage& largest,
+                         const Budget& budget, int threads);
+
+}  // namespace plimsoll::job

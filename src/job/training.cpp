@@ -1,0 +1,217 @@
+#include "job/training.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "base/file_system.h"
+#include "base/files.h"
+#include "base/memory_usage.h"
+#include "job/args.h"
+#include "job/identity.h"
+
+namespace plimsoll::job {
+namespace {
+
+RunSettings checked(RunSettings settings) {
+  settings.check();
+  settings.check_run_options();
+  return settings;
+}
+
+std::string bad_files_text(const std::vector<Complaint>& skipped) {
+  std::string text;
+  for (const Complaint& complaint : skipped)
+    text += complaint.where + ": " + complaint.got + "; " + complaint.expected + "\n";
+  return text;
+}
+
+}  // namespace
+
+Training::Training(RunSettings settings, const Budget& budget, int threads, TrainingHooks hooks)
+    : s_(checked(std::move(settings))),
+      budget_(budget),
+      threads_(threads),
+      hooks_(std::move(hooks)),
+      data_(load_data(s_, budget, threads, std::exchange(hooks_.on_scan, {}))) {
+  if (!memory_file_system(s_.out.empty() ? "runs" : s_.out).empty())
+    beside_.files_in_memory = files_of(s_, data_, s_.model.input());
+  // What comes later must fit too; so it is planned before anything starts.
+  if (thaws()) make_stage(false);
+  ready_.emplace(make_stage(true));
+  s_.settle(data_, s_.model.input());
+  s_.run.budget_bytes = budget_.bytes;
+  if (hooks_.crowding) s_.run.crowding = hooks_.crowding;
+  if (hooks_.stalled) s_.run.stalled = hooks_.stalled;
+  folder_.emplace(open_run_folder(s_));
+  s_.run.out = folder_->path;
+  if (folder_->checkpoint) from_ = folder_->checkpoint->state;
+  if (!is_complete()) describe();
+}
+
+const RunState* Training::resumed() const {
+  return folder_->checkpoint ? &folder_->checkpoint->state : nullptr;
+}
+
+bool Training::is_complete() const {
+  const RunState* state = resumed();
+  return state != nullptr &&
+         (state->epoch >= s_.run.epochs || (s_.run.steps > 0 && state->step >= s_.run.steps));
+}
+
+Ready Training::make_stage(bool frozen) {
+  RunSettings stage = s_;
+  if (!frozen) stage.freeze.clear();
+  Ready ready = make_ready(stage, &data_, budget_, threads_, beside_);
+  s_.model.batch = stage.model.batch;
+  s_.model.batch_max = false;
+  require_fit(ready, stage, &data_, threads_, beside_);
+  return ready;
+}
+
+// Writes what the run is, and notes what is to be told once it is open.
+void Training::describe() {
+  const nn::Input input = s_.model.input();
+  const std::filesystem::path args = s_.run.out / "args.toml";
+  if (const RunState* state = resumed()) {
+    news_.push_back(fmt::format("resuming {} at step {}, epoch {} of {}", s_.run.out.string(),
+                                state->step, state->epoch + 1, s_.run.epochs));
+    for (const std::string& change : folder_->changes)
+      news_.push_back("changed since: " + change + " (from here on)");
+    const std::int64_t before = threads_before(args).value_or(threads_);
+    if (before != threads_)
+      news_.push_back(
+          fmt::format("changed since: threads {} -> {}; sums are rounded differently from here on",
+                      before, threads_));
+  }
+  write_file(args, args_text(s_, input, threads_));
+  const Session& session = ready_->trainer.session();
+  write_file(s_.run.out / "plan.txt", plan_text(session.tape(0), session.graph(0)));
+  news_.insert(news_.end(), data_.notes.begin(), data_.notes.end());
+  if (!data_.skipped.empty()) {
+    const std::filesystem::path list = s_.run.out / "bad_files.txt";
+    write_file(list, bad_files_text(data_.skipped));
+    news_.push_back(fmt::format("{} bad samples are left out; {} lists them", data_.skipped.size(),
+                                list.string()));
+  }
+  if (!s_.freeze.empty())
+    news_.push_back("frozen: " + s_.freeze + "; frozen BatchNorms use their running statistics" +
+                    (s_.unfreeze_after > 0
+                         ? fmt::format("; nothing is frozen after epoch {}", s_.unfreeze_after)
+                         : ""));
+  if (const int workers = ready_->run.plan.workers; workers < threads_)
+    news_.push_back(fmt::format("{} data worker{} instead of {}: more do not fit the budget",
+                                workers, workers == 1 ? "" : "s", threads_));
+  if (s_.scale_lr)
+    news_.push_back(
+        fmt::format("learning rate {:.4g}: --lr times batch {} / 256", s_.run.lr, input.batch));
+}
+
+void Training::load(Trainer& trainer) {
+  if (folder_->checkpoint && from_.step == folder_->checkpoint->state.step) {
+    load_checkpoint(*folder_->checkpoint, trainer);
+  } else if (from_.step > 0) {
+    load_checkpoint(Checkpoint(last_checkpoint(s_.run.out)), trainer);
+  } else if (!s_.weights.empty()) {
+    const std::vector<std::string> left = load_weights(SafetensorsReader(s_.weights), trainer);
+    news_.push_back("weights from " + s_.weights +
+                    (left.empty() ? ""
+                                  : "; not taken, of another size: " + left[0] +
+                                        (left.size() > 1 ? " and others of its layer" : "")));
+  }
+}
+
+struct Training::Stage {
+  Stage(const Training& of, Trainer& trainer)
+      : memory(pipeline_memory(of.s_, of.data_, of.s_.model.input(), of.ready_->run.plan.workers)),
+        train(of.data_.train, settings(of, true), memory),
+        run(trainer, data(of), of.s_.run, of.from_) {}
+
+  static PipelineSettings settings(const Training& of, bool training) {
+    PipelineSettings reading =
+        of.s_.pipeline(of.s_.model.input(), training, of.ready_->run.plan.workers);
+    reading.on_bad = of.hooks_.on_left_out;
+    return reading;
+  }
+  RunData data(const Training& of) {
+    const SourcePtr& validated = of.data_.validation;
+    if (validated) validation.emplace(validated, settings(of, false), memory);
+    return {.train = train,
+            .validation = validated ? &*validation : nullptr,
+            .train_samples = of.data_.train->size(),
+            .validation_samples = validated ? validated->size() : 0,
+            .normalisation = of.s_.normalisation()};
+  }
+
+  std::shared_ptr<PipelineMemory> memory;
+  Pipeline train;
+  std::optional<Pipeline> validation;
+  Run run;  // last: it uses the above
+};
+
+Training::~Training() = default;
+
+void Training::log_news() {
+  for (const std::string& text : news_) {
+    try {
+      append_file(s_.run.out / "log.txt", text + "\n");
+    } catch (const DataError&) {
+      // The run tells of a log that cannot be written.
+    }
+  }
+}
+
+void Training::open_stage() {
+  release_free_memory();  // what planning held is not to lie beside the arena
+  ready_->trainer.open(s_.memory.spill);
+  check_held(ready_->run.plan, Bytes{budget_.bytes}, budget_.bound_by, memory_usage().now());
+  load(ready_->trainer);
+  s_.run.predicted_bytes = ready_->run.plan.total_bytes;
+  s_.run.ledger = ready_->run.plan.ledger;
+  log_news();
+  stage_ = std::make_unique<Stage>(*this, ready_->trainer);
+}
+
+// Behind the one that is open, if any.
+void Training::open_next_stage() {
+  const bool is_first = stage_ == nullptr;
+  if (!is_first) {
+    stage_.reset();
+    ready_.reset();
+    from_ = Checkpoint(last_checkpoint(s_.run.out)).state;
+  }
+  s_.run.pause_after = thaws() && from_.epoch < s_.unfreeze_after ? s_.unfreeze_after : 0;
+  if (thaws() && s_.run.pause_after == 0) ready_.emplace(make_stage(false));
+  if (!is_first)
+    news_.push_back(fmt::format("epoch {}: nothing is frozen from here on", from_.epoch + 1));
+  open_stage();
+}
+
+std::optional<RunEvent> Training::next() {
+  while (!is_finished_) {
+    if (stage_ == nullptr) open_next_stage();
+    if (!news_.empty()) {
+      Message message{std::move(news_.front())};
+      news_.pop_front();
+      return message;
+    }
+    std::optional<RunEvent> event = stage_->run.next();
+    if (!event) break;
+    const auto* end = std::get_if<Finished>(&*event);
+    if (end == nullptr) return event;
+    if (end->report.stopped_by == StopReason::pause) {
+      open_next_stage();
+      continue;
+    }
+    is_finished_ = true;
+    return event;
+  }
+  return std::nullopt;
+}
+
+void Training::stop() {
+  if (stage_ != nullptr) stage_->run.stop();
+}
+
+}  // namespace plimsoll::job

@@ -1,0 +1,165 @@
+#include "job/training_settings.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace plimsoll::job {
+namespace {
+
+// "a=1,b=2" as names and numbers that are not negative.
+std::vector<std::pair<std::string, double>> parse_pairs(const std::string& text,
+                                                        const char* option) {
+  std::vector<std::pair<std::string, double>> pairs;
+  if (text.empty()) return pairs;
+  for (std::string_view part : split(text, ',')) {
+    const std::size_t equals = part.rfind('=');
+    double value = -1;
+    if (equals != std::string_view::npos) {
+      const std::string_view number = trim(part.substr(equals + 1));
+      const auto [end, error] =
+          std::from_chars(number.data(), number.data() + number.size(), value);
+      if (error != std::errc() || end != number.data() + number.size()) value = -1;
+    }
+    require(value >= 0 && value < 1e9, option, "'" + std::string(part) + "'",
+            "NAME=NUMBER, separated by commas");
+    pairs.emplace_back(trim(part.substr(0, equals)), value);
+  }
+  return pairs;
+}
+
+}  // namespace
+
+void require(bool good, const char* option, const std::string& got, const std::string& expected) {
+  if (!good) throw UsageError({.where = option, .got = got, .expected = "expected " + expected});
+}
+
+void TrainingSettings::check() const {
+  require(seed >= 0, "--seed", std::to_string(seed), "0 or more");
+  require(loss.label_smoothing >= 0 && loss.label_smoothing < 1, "--label-smoothing",
+          std::to_string(loss.label_smoothing), "0 up to, not including, 1");
+  require(l2 >= 0, "--l2", std::to_string(l2), "0 or more");
+  require(val_split >= 0 && val_split < 1, "--val-split", std::to_string(val_split),
+          "0 up to, not including, 1");
+  require(val_split == 0 || validation.empty(), "--val-split", "with --val", "one of the two");
+  require(bad_files == "stop" || bad_files == "skip", "--bad-files", "'" + bad_files + "'",
+          "stop or skip");
+  parse_interpolation(resize, "--resize");
+  parse_normalisation(normalise, "--normalise");
+  if (!augment.empty()) parse_augment(augment, "--augment");
+  require(average >= 0 && average < 1, "--ema", std::to_string(average),
+          "0 up to, not including, 1");
+  require(bn_momentum >= 0 && bn_momentum < 1, "--bn-momentum", std::to_string(bn_momentum),
+          "0 up to, not including, 1");
+  tuning();
+  memory.check();
+}
+
+OptimizerOptions TrainingSettings::optimizer_options() const {
+  OptimizerOptions options = optimizer;
+  if (options.name == "rmsprop") options.momentum = 0;
+  if (momentum) options.momentum = *momentum;
+  return options;
+}
+
+Tuning TrainingSettings::tuning() const {
+  Tuning tuning{.average = average, .batch_norm_momentum = bn_momentum};
+  if (!freeze.empty())
+    for (std::string_view pattern : split(freeze, ',')) tuning.frozen.emplace_back(trim(pattern));
+  for (const auto& [pattern, factor] : parse_pairs(lr_for, "--lr-for"))
+    tuning.lr_factors.emplace_back(pattern, factor);
+  return tuning;
+}
+
+TaskPtr TrainingSettings::task(const Source* source) const {
+  LossOptions options = loss;
+  options.weighted = !class_weights.empty();
+  options.mixed = !augment.empty() && parse_augment(augment, "--augment").mixup > 0;
+  TaskData about{.outputs = model.class_count(), .names = {}};
+  if (source != nullptr) {
+    about.names = source->class_names();
+    about.class_weights = weights_of(*source);
+  }
+  return make_task(options, about);
+}
+
+std::vector<float> TrainingSettings::weights_of(const Source& source) const {
+  if (class_weights.empty()) return {};
+  const std::vector<std::string>& names = source.class_names();
+  std::vector<float> weights(static_cast<std::size_t>(model.class_count()), 1.0F);
+  if (class_weights == "balanced") {
+    std::vector<std::int64_t> counts(names.size());
+    for (std::int64_t i = 0; i < source.size(); ++i)
+      ++counts[static_cast<std::size_t>(source.label(i))];
+    for (std::size_t c = 0; c < names.size(); ++c)
+      if (counts[c] > 0)
+        weights[c] =
+            static_cast<float>(static_cast<double>(source.size()) /
+                               static_cast<double>(names.size()) / static_cast<double>(counts[c]));
+    return weights;
+  }
+  for (const auto& [name, weight] : parse_pairs(class_weights, "--class-weights")) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      throw UsageError({.where = "--class-weights",
+                        .got = "the data has no class '" + name + "'",
+                        .expected = "expected NAME=WEIGHT of its classes, or balanced",
+                        .hint = did_you_mean(nearest(name, names))});
+    weights[static_cast<std::size_t>(found - names.begin())] = static_cast<float>(weight);
+  }
+  return weights;
+}
+
+void TrainingSettings::check_patterns(const Trainer& trainer) const {
+  const Tuning wanted = tuning();
+  std::vector<std::string> names;
+  std::vector<std::string> weights;
+  bool trains = false;
+  for (const nn::Layer& layer : trainer.step_graph().layers) {
+    if (layer.parameters.empty()) continue;
+    names.push_back(layer.name);
+    for (const nn::Parameter& parameter : layer.parameters) {
+      weights.push_back(parameter.name);
+      trains = trains || parameter.trainable;
+    }
+  }
+  const std::string kFreeze = "--freeze";
+  const auto check = [&](const std::string& pattern, const std::string& option) {
+    const bool of_weights = pattern.find('/') != std::string::npos && option != kFreeze;
+    const auto& all = of_weights ? weights : names;
+    if (std::none_of(all.begin(), all.end(),
+                     [&](const std::string& name) { return matches(pattern, name); }))
+      throw UsageError({.where = option,
+                        .got = "no layer with weights matches '" + pattern + "'",
+                        .expected = "expected names as `plimsoll summary` lists them",
+                        .hint = did_you_mean(nearest(pattern, names))});
+  };
+  for (const std::string& pattern : wanted.frozen) check(pattern, kFreeze);
+  for (const auto& [pattern, factor] : wanted.lr_factors) check(pattern, "--lr-for");
+  require(trains, "--freeze", "'" + freeze + "' freezes every layer", "something left to train");
+}
+
+PipelineSettings TrainingSettings::pipeline(const nn::Input& input, bool training,
+                                            int workers) const {
+  PipelineSettings settings{.batch = input.batch,
+                            .image = {.height = input.image.h, .width = input.image.w},
+                            .channels = static_cast<int>(input.channels),
+                            .interpolation = parse_interpolation(resize, "--resize"),
+                            .seed = static_cast<std::uint64_t>(seed),
+                            .shuffle = training,
+                            .drop_last = training && drop_last,
+                            .repeat = training,
+                            .depth = 2,
+                            .workers = workers,
+                            .bad_files = bad_files == "skip" ? BadFiles::skip : BadFiles::stop};
+  if (training && !augment.empty()) settings.augment = parse_augment(augment, "--augment");
+  return settings;
+}
+
+Normalisation TrainingSettings::normalisation() const {
+  return {.mode = parse_normalisation(normalise, "--normalise")};
+}
+
+}  // namespace plimsoll::job

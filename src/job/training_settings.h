@@ -1,0 +1,62 @@
+// What `plan`, `check`, `find-lr` and `train` have in common: the same settings make the same
+// trainer and the same plan.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/data.h"
+#include "job/data_settings.h"
+#include "job/memory_settings.h"
+#include "job/model_settings.h"
+#include "step/ledger.h"
+#include "step/optimizer.h"
+#include "step/trainer.h"
+#include "task/make_task.h"
+
+namespace plimsoll::job {
+
+struct TrainingSettings {
+  ModelSettings model;
+  MemorySettings memory;
+  DataSettings reading;
+  OptimizerOptions optimizer;      // but for its momentum:
+  std::optional<double> momentum;  // none: 0 for rmsprop, as in Keras, else OptimizerOptions's own
+  LossOptions loss;
+  double l2 = 0;                        // times the sum of squared weights, added to the loss
+  std::optional<std::int64_t> threads;  // see use_threads()
+  std::string data;
+  std::string validation;  // data of its own
+  double val_split = 0;    // or a share of the training data
+  std::string augment;     // see data/picture/augment.h
+  std::string resize = "bilinear";
+  std::string normalise = "tf";
+  std::string bad_files = "stop";  // or skip
+  bool drop_last = false;          // leave out the partial last batch
+  std::int64_t seed = 0;
+  std::string freeze;         // patterns of layers, with commas
+  std::string lr_for;         // PATTERN=FACTOR, with commas
+  double bn_momentum = 0;     // 0: the network's own
+  double average = 0;         // decay of the moving average of the weights; 0: none
+  std::string class_weights;  // "balanced", or NAME=WEIGHT with commas; empty: all 1
+
+  // Checks everything that needs no data. UsageError names the option.
+  void check() const;
+  OptimizerOptions optimizer_options() const;
+  // What is trained for, on that data if there is any.
+  TaskPtr task(const Source* source) const;
+  Tuning tuning() const;
+  PipelineSettings pipeline(const nn::Input& input, bool training, int workers) const;
+  Normalisation normalisation() const;
+  // Weights by class; empty if none were asked for. UsageError for a class the data does not have.
+  std::vector<float> weights_of(const Source& source) const;
+  // UsageError if a pattern of --freeze or --lr-for matches no layer.
+  void check_patterns(const Trainer& trainer) const;
+};
+
+// UsageError "option: got; expected ..." unless `good`.
+void require(bool good, const char* option, const std::string& got, const std::string& expected);
+
+}  // namespace plimsoll::job

@@ -1,0 +1,90 @@
+// Ops that the stages behind the network call, by functions instead of names. Each appends one node
+// to the graph, under `name`, and returns what it makes.
+#pragma once
+
+#include <string_view>
+
+#include "graph/graph.h"
+
+namespace plimsoll::ops {
+
+// One number.
+inline ValueId fill(Graph& graph, double value, std::string_view name) {
+  return graph.call1("fill", {}, {{"value", value}, {"shape", Ints{1}}}, name);
+}
+
+// The last term counts `last_factor` times.
+inline ValueId add(Graph& graph, const Values& terms, std::string_view name,
+                   double last_factor = 1) {
+  return graph.call1("add", terms, {{"last_factor", last_factor}}, name);
+}
+
+inline Values split(Graph& graph, ValueId whole, const Ints& channels, std::string_view name) {
+  return graph.call("split", {whole}, {{"sizes", channels}}, name);
+}
+
+// `in`: logits, label and, where samples have them, weight, second label and its share.
+inline ValueId softmax_cross_entropy(Graph& graph, const Values& in, double smoothing,
+                                     std::string_view name) {
+  return graph.call("softmax_cross_entropy", in, {{"smoothing", smoothing}}, name)[0];
+}
+inline ValueId sigmoid_cross_entropy(Graph& graph, ValueId logits, ValueId target,
+                                     std::string_view name) {
+  return graph.call("sigmoid_cross_entropy", {logits, target}, {}, name)[0];
+}
+inline ValueId mean_squared_error(Graph& graph, ValueId output, ValueId target,
+                                  std::string_view name) {
+  return graph.call("mean_squared_error", {output, target}, {}, name)[0];
+}
+
+inline ValueId one_hot(Graph& graph, ValueId label, std::int64_t classes, std::string_view name) {
+  return graph.call1("one_hot", {label}, {{"classes", classes}}, name);
+}
+
+// How many labels scored highest, and how many among the five highest.
+inline ValueId accuracy(Graph& graph, ValueId logits, ValueId label, std::string_view name) {
+  return graph.call1("accuracy", {logits, label}, {}, name);
+}
+
+inline ValueId l2(Graph& graph, const Values& weights, double factor, std::string_view name) {
+  return graph.call1("l2", weights, {{"factor", factor}}, name);
+}
+
+// Not finite if any of the loss and the gradients is.
+inline ValueId global_norm(Graph& graph, ValueId loss, const Values& gradients,
+                           std::string_view name) {
+  Values in{loss};
+  in.insert(in.end(), gradients.begin(), gradients.end());
+  return graph.call1("global_norm", in, {}, name);
+}
+
+// Updates of residents. Those that take the norm change nothing where it is not finite.
+inline ValueId accumulate(Graph& graph, ValueId total, ValueId gradient, ValueId share,
+                          std::string_view name) {
+  return graph.call1("accumulate", {total, gradient, share}, {}, name);
+}
+inline void moving_average(Graph& graph, ValueId average, ValueId weight, ValueId norm,
+                           double decay, std::string_view name) {
+  graph.call("moving_average", {average, weight, norm}, {{"decay", decay}}, name);
+}
+struct Moments {
+  ValueId mean, variance;
+};
+inline Moments bn_update(Graph& graph, const Moments& moving, const Moments& batch, ValueId norm,
+                         double momentum, std::string_view name) {
+  const Values moved =
+      graph.call("bn_update", {moving.mean, moving.variance, batch.mean, batch.variance, norm},
+                 {{"momentum", momentum}}, name);
+  return {moved[0], moved[1]};
+}
+inline void adopt(Graph& graph, ValueId resident, ValueId content, ValueId norm,
+                  std::string_view name) {
+  graph.call("adopt", {resident, content, norm}, {}, name);
+}
+
+// Ops of optimizers: in are the parameter, its gradient, slots, rate, perhaps the step, the norm.
+inline constexpr std::string_view kSgd = "sgd";
+inline constexpr std::string_view kRmsprop = "rmsprop";
+inline constexpr std::string_view kAdam = "adam";
+
+}  // namespace plimsoll::ops

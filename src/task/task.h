@@ -1,0 +1,134 @@
+// What a network is trained for: what a step is fed beside its image, what it loses and counts, and
+// what an evaluation makes of that. A step, a run and its records know tasks by this interface
+// alone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/batch/pipeline.h"
+#include "graph/graph.h"
+#include "nn/nn.h"
+
+namespace plimsoll {
+
+// A number that a task reports beside its loss: the mean over samples of what its steps count.
+struct Metric {
+  enum class Unit : std::uint8_t { share, number };
+
+  std::string name;   // of records: "accuracy", a column of results.csv
+  std::string sum;    // of the sum that it is the mean of, in checkpoints
+  std::string title;  // for people: "top-1"
+  std::string brief;  // in a line of progress: "acc"
+  Unit unit = Unit::share;
+  bool higher_is_better = true;
+  bool of_training = true;  // told of training batches too, not of evaluation alone
+};
+inline constexpr std::size_t kMostMetrics = 4;
+// One number per metric of a task, in its order.
+using MetricValues = std::array<double, kMostMetrics>;
+
+// Inputs or results of one step by name; views of the step's memory.
+class StepTensors {
+ public:
+  using Find = std::function<std::optional<TensorView>(std::string_view name)>;
+  explicit StepTensors(Find find) : find_(std::move(find)) {}
+
+  std::optional<TensorView> find(std::string_view name) const { return find_(name); }
+  // Aborts where the step has no such value.
+  TensorView at(std::string_view name) const;
+
+ private:
+  Find find_;
+};
+
+// What a task adds to the graph of a step.
+struct TaskValues {
+  ValueId loss;    // one element: to be differentiated
+  Values results;  // to be read after a step; "loss" and "logits" are among their names
+};
+
+// What an evaluation found of one class.
+struct ClassResult {
+  std::string name;
+  std::int64_t images = 0;
+  double recall = 0;     // share of its images that were found
+  double precision = 0;  // share of what was taken for it that is right
+  std::string mistaken;  // "roses (12)": what it was most often taken for; may be empty
+};
+
+// A file that an evaluation is told by.
+struct EvaluationPicture {
+  std::string file;  // "confusion.svg"
+  std::string svg;
+};
+
+// What an evaluation adds up beyond means, sample by sample.
+class Tally {
+ public:
+  virtual ~Tally() = default;
+  virtual void clear() = 0;
+  // After the step that evaluated `batch`.
+  virtual void add(const StepTensors& results, const Batch& batch) = 0;
+  // Empty where the task has no classes.
+  virtual std::vector<ClassResult> classes() const = 0;
+  // Empty where there is nothing to be seen.
+  virtual std::vector<EvaluationPicture> pictures(const std::string& title) const = 0;
+};
+
+// One thing that a network says of a picture.
+struct Prediction {
+  std::string name;
+  double score = 0;
+};
+
+// Immutable; may be used by several threads at the same time.
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  // "classification": part of what a run is.
+  virtual std::string_view name() const = 0;
+
+  // Adds targets as inputs, the losses of all heads, and what is counted. What only training has
+  // (weights of samples, mixed targets) is left out of evaluation.
+  virtual TaskValues append(Graph& graph, const nn::Heads& heads, bool training) const = 0;
+  // Puts the targets of samples [first, first + count) of a batch into a step's inputs, as far as
+  // the step has them.
+  virtual void fill(const Batch& batch, std::int64_t first, std::int64_t count,
+                    const StepTensors& inputs) const = 0;
+  // Targets of a made-up batch, the same every time.
+  virtual void fill_synthetic(const StepTensors& step, std::int64_t count) const = 0;
+
+  // At most kMostMetrics; the first is what a run shows beside its loss.
+  virtual const std::vector<Metric>& metrics() const = 0;
+  // What a step counted over its samples, one sum per metric.
+  virtual void read(const StepTensors& results, std::span<double> sums) const noexcept = 0;
+
+  virtual std::unique_ptr<Tally> make_tally() const = 0;
+  // What one row of outputs means, best first, at most `most`; `raw`: scores as the network gives
+  // them.
+  virtual std::vector<Prediction> predict(std::span<const float> outputs, std::size_t most,
+                                          bool raw) const = 0;
+  // A few words below a sample in a picture of its batch.
+  virtual std::string caption(const Batch& batch, std::size_t at) const = 0;
+};
+
+using TaskPtr = std::shared_ptr<const Task>;
+
+// The `most` best of one row of outputs, by what `score` makes of each; the first of equals first.
+std::vector<Prediction> best_of(std::span<const float> outputs, std::size_t most,
+                                const std::function<double(double)>& score,
+                                std::span<const std::string> names);
+
+// The metric of that name; UsageError naming `option` where the task has none.
+std::size_t find_metric(const Task& task, std::string_view name, const char* option);
+
+}  // namespace plimsoll

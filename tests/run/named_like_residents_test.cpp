@@ -1,0 +1,83 @@
+// What a resident is does not follow from its name: a user may call a layer `optimizer`.
+#include <gtest/gtest.h>
+
+#include "ops/table.h"
+#include "run/checkpoint.h"
+#include "step/budget.h"
+#include "step/synthetic_batch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr std::int64_t kBatch = 4;
+
+// A small network whose layers have these names.
+Trainer make_trainer(const std::vector<std::string>& names, std::uint64_t seed = 0) {
+  return Trainer(op_table(),
+                 [names](nn::Builder& net) {
+                   ValueId x = net.conv2d(net.image(), 16, 3, {.name = names[0]});
+                   x = net.batch_norm(x, {.name = names[1]});
+                   x = net.global_average_pool(net.relu(x));
+                   return nn::Heads{net.dense(x, 10, names[2])};
+                 },
+                 {.input = {.batch = kBatch, .channels = 3, .image = 8},
+                  .train_batches = {kBatch},
+                  .tuning = {.average = 0.9},
+                  .seed = seed});
+}
+
+const std::vector<std::string> kPlainNames{"a", "b", "c"};
+const std::vector<std::string> kTrickyNames{"optimizer", "average", "accumulated"};
+
+std::vector<std::byte> residents(const Trainer& trainer) {
+  std::vector<std::byte> bytes;
+  for (const std::string& name : trainer.session().resident_names()) {
+    const TensorView view = trainer.session().resident(name);
+    bytes.insert(bytes.end(), view.data, view.data + view.spec.bytes());
+  }
+  return bytes;
+}
+
+TEST(NamedLikeResidents, TheLedgerCountsThemAsWeights) {
+  const auto lines = [](const std::vector<std::string>& names) {
+    Trainer trainer = make_trainer(names);
+    // Files count, where the run directory is memory.
+    const Surroundings around{.files = {.checkpoints = 2, .weights = 1, .histograms = 3}};
+    return plan_within(trainer.session(), {.around = around}).ledger.lines;
+  };
+  const std::vector<LedgerLine> expected = lines(kPlainNames), got = lines(kTrickyNames);
+  EXPECT_EQ(got, expected);
+  EXPECT_GT(expected[0].bytes, expected[1].bytes) << "averages count as weights";
+  EXPECT_GT(expected[1].bytes, 0) << "and momentum does not";
+}
+
+TEST(NamedLikeResidents, RolesTellThemApart) {
+  Trainer trainer = make_trainer(kTrickyNames);
+  const Session& session = trainer.session();
+  EXPECT_EQ(session.resident_role("optimizer/kernel"), Role::parameter);
+  EXPECT_EQ(session.resident_role("optimizer/optimizer/kernel/momentum"), Role::optimizer);
+  EXPECT_EQ(session.resident_role("average/gamma"), Role::parameter);
+  EXPECT_EQ(session.resident_role("average/moving_mean"), Role::statistics);
+  EXPECT_EQ(session.resident_role("average/average/gamma"), Role::average);
+  EXPECT_EQ(session.resident_role("accumulated/kernel"), Role::parameter);
+}
+
+TEST(NamedLikeResidents, ACheckpointBringsEveryOneBack) {
+  const TemporaryFolder folder;
+  Trainer trainer = make_trainer(kTrickyNames);
+  trainer.open();
+  for (std::int64_t step = 0; step < 2; ++step) {
+    fill_synthetic_batch(trainer, kBatch);
+    trainer.train_step(kBatch, 0.1F, step, step * kBatch);
+  }
+  save_checkpoint(folder / "last.safetensors", trainer, {}, {});
+  Trainer other = make_trainer(kTrickyNames, 7);
+  other.open();
+  ASSERT_NE(residents(other), residents(trainer));
+  load_checkpoint(Checkpoint(folder / "last.safetensors"), other);
+  EXPECT_EQ(residents(other), residents(trainer));
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,89 @@
+// What the graph of a step says about itself: phases, layers, rates of merged weights.
+#include "step/step_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ops/table.h"
+#include "task/classification.h"
+#include "tests/support/mini_networks.h"
+#include "zoo/zoo.h"
+
+namespace plimsoll {
+namespace {
+
+StepGraph step_of(std::string_view name, const Tuning& tuning = {}, Part part = Part::whole) {
+  const zoo::Network& network = zoo::find_network(name);
+  return training_graph(
+      op_table(), {.batch = 4, .channels = network.channels, .image = network.image},
+      [&](nn::Builder& net) { return network.build(net, {.classes = network.classes}); },
+      *make_classification({}), 1e-4, {}, tuning, Fusion::full, part);
+}
+
+bool updates(const Node& node) {
+  return std::any_of(node.op->in_place.begin(), node.op->in_place.end(),
+                     [](const InPlace& rule) { return rule.required; });
+}
+
+class StepGraphOf : public testing::TestWithParam<const char*> {};
+
+TEST_P(StepGraphOf, EveryNodeBelongsToALayerOfTheNetworkOrOfTheStep) {
+  const StepGraph step = step_of(GetParam());
+  std::set<std::string> known{"loss", "correct", "l2", "norm"};
+  for (const nn::Layer& layer : step.layers) known.insert(layer.name);
+  for (const Node& node : step.tape.graph.nodes())
+    EXPECT_TRUE(known.contains(node.layer)) << node.name << " of '" << node.layer << "'";
+  for (const Value& value : step.tape.graph.values())
+    if (is_resident(value.role)) {
+      EXPECT_TRUE(known.contains(value.layer)) << value.name;
+    }
+}
+
+TEST_P(StepGraphOf, PhasesSurviveThePasses) {
+  for (const Part part : {Part::whole, Part::early, Part::last}) {
+    const Graph graph = std::move(step_of(GetParam(), {.average = 0.9}, part).tape.graph);
+    verify(graph);
+    EXPECT_TRUE(graph.trains());
+    EXPECT_EQ(graph.node(graph.value(graph.find("loss")).producer).phase, Phase::loss);
+    EXPECT_EQ(graph.node(graph.value(graph.find("norm")).producer).phase, Phase::backward);
+    EXPECT_EQ(graph.begin_of(Phase::update) - 1, graph.value(graph.find("norm")).producer.at())
+        << "updates come behind the norm, and nothing else does";
+    for (const Node& node : graph.nodes())
+      if (node.phase < Phase::backward || node.phase == Phase::update) {
+        EXPECT_EQ(updates(node), node.phase == Phase::update) << node.name;
+      }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Mini, StepGraphOf, mini_networks(), network_name);
+
+TEST(StepGraph, MergedWeightsHaveTheRateOfTheirParts) {
+  const StepGraph plain = step_of("inception_mini");
+  ASSERT_FALSE(plain.merged.empty());
+  const std::string whole = plain.merged[0].whole;
+  // By layer and by weight; all parts, so that they are still merged.
+  for (const bool by_weight : {false, true}) {
+    Tuning tuning;
+    for (const MergedParameter& merged : plain.merged)
+      if (merged.whole == whole)
+        tuning.lr_factors.emplace_back(
+            by_weight ? merged.part : merged.part.substr(0, merged.part.rfind('/')), 0.5);
+    const StepGraph step = step_of("inception_mini", tuning);
+    const Graph& graph = step.tape.graph;
+    int halved = 0;
+    for (const Node& node : graph.nodes()) {
+      if (node.phase != Phase::update || node.attrs.find("lr_factor") == nullptr) continue;
+      const bool is_merged = graph.value(node.in[0]).name == whole;
+      if (is_merged) {
+        EXPECT_EQ(node.attrs.real("lr_factor"), 0.5);
+      }
+      halved += node.attrs.real("lr_factor") == 0.5 ? 1 : 0;
+    }
+    EXPECT_GT(halved, 0);
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll
