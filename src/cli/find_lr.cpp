@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json_text.h"
+#include "base/memory_usage.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -72,6 +73,7 @@ class Bench {
     job::require_fit(ready_, s, &data_, threads, kBeside);
     const nn::Input input = s.model.input();
     ready_.trainer.open(s.memory.spill);
+    check_held(ready_.run.plan, Bytes{budget.bytes}, budget.bound_by, memory_usage().now());
     const int workers = ready_.run.plan.workers;
     PipelineSettings reading = s.pipeline(input, true, workers);
     reading.on_bad = print_left_out;

@@ -99,7 +99,7 @@ double step_flops(const Graph& graph) {
   return flops;
 }
 
-Json plan_json(const Settings& s, const job::Ready& ready, const OthersEstimate& others,
+Json plan_json(const Settings& s, const job::Ready& ready, const FrameworkEstimate& frameworks,
                const std::vector<job::Lever>& levers) {
   const job::PlannedRun& run = ready.run;
   const nn::Input input = s.model.input();
@@ -128,8 +128,9 @@ Json plan_json(const Settings& s, const job::Ready& ready, const OthersEstimate&
                                        {"bytes", tensor.bytes},
                                        {"use", kUseNames[static_cast<std::size_t>(tensor.use)]}});
   if (s.model.batch_max) json["max_batch"] = s.model.batch;
-  json["others_estimated"] = {
-      {"saved_activations", others.saved}, {"pytorch", others.pytorch}, {"keras", others.keras}};
+  json["others_estimated"] = {{"saved_activations", frameworks.saved},
+                              {"pytorch", frameworks.pytorch},
+                              {"keras", frameworks.keras}};
   if (!run.plan.fits) {
     json["levers"] = Json::array();
     for (const job::Lever& lever : levers)
@@ -160,7 +161,7 @@ void write_picture(const Settings& s, const job::Ready& ready) {
   fmt::print(stderr, "wrote {}\n", s.picture);
 }
 
-void print_plan(const Settings& s, const job::Ready& ready, const OthersEstimate& others,
+void print_plan(const Settings& s, const job::Ready& ready, const FrameworkEstimate& frameworks,
                 int threads) {
   const nn::Input input = s.model.input();
   const job::PlannedRun& run = ready.run;
@@ -172,7 +173,7 @@ void print_plan(const Settings& s, const job::Ready& ready, const OthersEstimate
   fmt::print("smallest budget {} · fastest plan {}\n", to_string(Bytes{run.plan.floor_bytes}),
              to_string(Bytes{run.plan.unlimited_bytes}));
   fmt::print("elsewhere, estimated: PyTorch eager {} · Keras {}\n\n{}",
-             to_string(Bytes{others.pytorch}), to_string(Bytes{others.keras}),
+             to_string(Bytes{frameworks.pytorch}), to_string(Bytes{frameworks.keras}),
              peak_text(ready.trainer, run));
   if (s.curve) print_curve(curve_of(ready.trainer, run));
 }
@@ -193,13 +194,13 @@ int run(Settings& s) {
   const bool fits = ready.run.plan.fits;
   std::vector<job::Lever> levers;
   if (!fits) levers = find_levers(job::variants_of(s, given, threads), s.memory, ready.run);
-  const OthersEstimate others =
-      estimate_others(op_table(), s.model.input(), s.model.factory(),
-                      static_cast<std::int64_t>(optimizer_op(s.optimizer_options()).slots.size()));
+  const FrameworkEstimate frameworks = estimate_frameworks(
+      op_table(), s.model.input(), s.model.factory(),
+      static_cast<std::int64_t>(optimizer_op(s.optimizer_options()).slots.size()));
   if (s.common.json)
-    fmt::print("{}", json_text(plan_json(s, ready, others, levers)));
+    fmt::print("{}", json_text(plan_json(s, ready, frameworks, levers)));
   else if (fits)
-    print_plan(s, ready, others, threads);
+    print_plan(s, ready, frameworks, threads);
   if (fits && !s.picture.empty()) write_picture(s, ready);
   if (fits && !s.save.empty())
     write_file(s.save,

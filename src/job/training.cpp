@@ -165,6 +165,7 @@ void Training::log_news() {
 void Training::open_stage() {
   release_free_memory();  // what planning held is not to lie beside the arena
   ready_->trainer.open(s_.memory.spill);
+  check_held(ready_->run.plan, Bytes{budget_.bytes}, budget_.bound_by, memory_usage().now());
   load(ready_->trainer);
   s_.run.predicted_bytes = ready_->run.plan.total_bytes;
   s_.run.ledger = ready_->run.plan.ledger;

@@ -2,8 +2,17 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace plimsoll {
 namespace {
+
+// A sanitizer's shadow memory is in no line.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kIsSanitized = true;
+#else
+constexpr bool kIsSanitized = false;
+#endif
 
 // Bytes of the process when the session follows that point; the session is planned like that then.
 std::int64_t bytes_with(Session& session, const PlanPoint& point, const Surroundings& around) {
@@ -57,6 +66,29 @@ RunPlan plan_within(Session& session, const BudgetRequest& request) {
   for (const Problem::Node& node : problem.nodes()) plan.step_seconds += node.seconds;
   plan.slowdown_percent = 100 * points[plan.point].extra_seconds / plan.step_seconds;
   return plan;
+}
+
+void check_held(const RunPlan& plan, Bytes budget, const std::string& bound_by, Bytes now) {
+  // The kernel counts a thread's pages in lots of 64 and may be that much behind for each; a line
+  // that is a page short is no reason to refuse what control groups have let pass. What another
+  // libc or oneDNN adds is larger.
+  constexpr Bytes kMargin = 2_MiB;
+  const Bytes needed = now + Bytes{plan.ledger.to_come()};
+  if (kIsSanitized || budget == kUnlimited || needed <= budget + kMargin) return;
+  const Bytes held{plan.ledger.total() - plan.ledger.to_come()};
+  std::string beside;
+  for (const LedgerLine& line : plan.ledger.lines)
+    if (line.kind == LineKind::by_rule)
+      beside += (beside.empty() ? "" : ", ") + line.line + " " + to_string(Bytes{line.bytes});
+  throw BudgetError(
+      {.where = "budget " + to_string(budget) + " (" + bound_by + ")",
+       .got = "before the first step the process holds " + to_string(now) +
+              ", where the ledger has " + to_string(held) + "; " +
+              to_string(Bytes{plan.ledger.to_come()}) + " are still to come",
+       .expected = "expected no more than its lines; those that follow rules, not the plan, are " +
+                   beside + ". Nothing was trained",
+       .hint = "libraries here hold more than those the rules were calibrated with: please report "
+               "it; --memory unlimited trains without a promise"});
 }
 
 }  // namespace plimsoll

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 #include "base/bytes.h"
 #include "exec/session.h"
@@ -40,5 +41,11 @@ RunPlan plan_within(Session& session, const BudgetRequest& request);
 
 // plan_within()'s floor_bytes, found without the rest of the frontier: in a fraction of its time.
 std::int64_t smallest_bytes(Session& session, const BudgetRequest& request);
+
+// Rules predict what lies beside the arena; other libraries than those they were calibrated with
+// may hold more. So once the session is open and its kernels are ready, before the first step: is
+// what the process holds, `now`, with the lines that come later still within the budget? Throws
+// BudgetError with both figures where it is not. `bound_by` says whose budget it is.
+void check_held(const RunPlan& plan, Bytes budget, const std::string& bound_by, Bytes now);
 
 }  // namespace plimsoll

@@ -81,22 +81,25 @@ std::vector<LedgerLine> lines_beside(const Session& session, const Surroundings&
   const Counts counts = count(session);
   std::vector<LedgerLine> lines{
       {kIndexLine, around.index_bytes},
-      {kInputLine, around.input_bytes + around.worker_bytes * around.workers},
+      {kInputLine, around.input_bytes + around.worker_bytes * around.workers, LineKind::later},
       {"writing checkpoints, pictures",
-       std::max(kCheckpointBuffer, picture_bytes(session, around.batch))},
-      {kFilesLine, file_bytes(session, around.files)},
-      {"compiled kernels", 32 * kKiB * counts.compiled},
-      {"graph and plan", 3 * kMiB / 2 + 224 * kKiB * static_cast<std::int64_t>(session.tapes()) +
-                             1088 * counts.operands},
-      {"code and libraries", kCodeBytes + around.decoder_bytes},
-      {"threads", thread_bytes(around)},
-      {"page tables", page_table_bytes(arena, counts)}};
+       std::max(kCheckpointBuffer, picture_bytes(session, around.batch)), LineKind::later},
+      {kFilesLine, file_bytes(session, around.files), LineKind::later},
+      {"compiled kernels", 32 * kKiB * counts.compiled, LineKind::by_rule},
+      {"graph and plan",
+       3 * kMiB / 2 + 224 * kKiB * static_cast<std::int64_t>(session.tapes()) +
+           1088 * counts.operands,
+       LineKind::by_rule},
+      {"code and libraries", kCodeBytes + around.decoder_bytes, LineKind::by_rule},
+      {"threads", thread_bytes(around), LineKind::by_rule},
+      {"page tables", page_table_bytes(arena, counts), LineKind::by_rule}};
   // Before there is an arena. It binds where lists are long and the network is small.
   const std::int64_t opening = kCodeBytes + around.decoder_bytes + kMiB + around.index_bytes +
                                around.opening_bytes + thread_bytes(around);
   std::int64_t run = arena;
   for (const LedgerLine& line : lines) run += line.bytes;
-  lines.push_back({"opening the data, beyond training", std::max<std::int64_t>(0, opening - run)});
+  lines.push_back({"opening the data, beyond training", std::max<std::int64_t>(0, opening - run),
+                   LineKind::later});
   return lines;
 }
 
@@ -116,6 +119,12 @@ std::int64_t class_bytes(const std::vector<std::string>& names) {
 std::int64_t Ledger::total() const {
   std::int64_t sum = 0;
   for (const LedgerLine& line : lines) sum += line.bytes;
+  return sum;
+}
+
+std::int64_t Ledger::to_come() const {
+  std::int64_t sum = 0;
+  for (const LedgerLine& line : lines) sum += line.kind == LineKind::later ? line.bytes : 0;
   return sum;
 }
 

@@ -9,9 +9,17 @@
 
 namespace plimsoll {
 
+// How a line is known, and since when what it says is held.
+enum class LineKind : std::uint8_t {
+  counted,  // by the plan or the data; held when the arena is mapped and kernels are ready
+  by_rule,  // calibrated (bench/ledger); held then, too
+  later,    // held once steps are done
+};
+
 struct LedgerLine {
   std::string line;
   std::int64_t bytes = 0;
+  LineKind kind = LineKind::counted;
   bool operator==(const LedgerLine&) const = default;
 };
 
@@ -27,6 +35,7 @@ inline constexpr std::size_t kSheetTiles = 18;
 struct Ledger {
   std::vector<LedgerLine> lines;
   std::int64_t total() const;
+  std::int64_t to_come() const;  // of what is held later
 };
 
 // What a run writes into its directory, where that directory is memory. All zero on a disk.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.h"
+#include "tests/support/image_folder.h"
 #include "tests/support/memory_group.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/temporary_folder.h"
@@ -74,6 +75,33 @@ TEST(Budget, OneByteBelowTheFloorIsRefusedWithLeversAndNothingIsStarted) {
   const Json refused = plan("--memory " + std::to_string(floor - 1), 3);
   EXPECT_FALSE(refused["fits"].get<bool>());
   EXPECT_FALSE(refused["levers"].empty());
+}
+
+// The ledger's rules hold for the libraries they were calibrated with. Others may hold more.
+TEST(Budget, WhatNobodyAccountedForIsSeenBeforeTheFirstStep) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer holds memory of its own";
+  const ImageFolder images(2, 8);
+  const TemporaryFolder folder;
+  const std::string words = images.folder().path().string() +
+                            " --model inception_mini --image 96 --batch 16 --threads 1 --memory ";
+  const Json planned = json_of(run_program("plan --json " + words + "unlimited").output);
+  const auto floor = std::to_string(planned["floor_bytes"].get<std::int64_t>());
+  const auto train = [&](const std::string& memory, const std::string& before) {
+    return run_program(
+        "train --steps 2 --quiet --out " + (folder / memory).string() + " " + words + memory,
+        before);
+  };
+  const std::string ballast = "env LD_PRELOAD=" PLIMSOLL_BALLAST " BALLAST_MIB=24 ";
+  const Outcome refused = train(floor, ballast);
+  EXPECT_EQ(refused.code, 3) << refused.output;
+  for (const char* part : {"before the first step the process holds", "compiled kernels",
+                           "code and libraries", "Nothing was trained"})
+    EXPECT_NE(refused.output.find(part), std::string::npos) << refused.output;
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / floor / "weights/last.safetensors"));
+  const Outcome unbound = train("unlimited", ballast);
+  EXPECT_EQ(unbound.code, 0) << unbound.output;
+  const Outcome unladen = train(floor, "");
+  EXPECT_EQ(unladen.code, 0) << unladen.output;
 }
 
 TEST(Budget, TheLedgerAddsUpToTheTotal) {

@@ -169,6 +169,17 @@ TEST_F(Check, WritesAPageOfPicturesWithTheirBoxes) {
   EXPECT_EQ(probe_image(std::as_bytes(std::span(picture)), "png").width, 224);
 }
 
+TEST_F(Check, WithoutProcSaysWhatItCouldNotLookAt) {
+  const std::string hide = "unshare -m sh -c 'mount -t tmpfs none /proc && exec \"$@\"' sh ";
+  if (std::system((hide + "true 2>/dev/null").c_str()) != 0)
+    GTEST_SKIP() << "nothing can be mounted here";
+  const Outcome outcome = run_program("check --threads 1 --out " + out_.path().string(), hide);
+  EXPECT_EQ(outcome.code, 1) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("/proc: it cannot be read"));
+  EXPECT_THAT(outcome.output, HasSubstr("were not looked at"));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("The machine is ready for a run")));
+}
+
 TEST_F(Check, OfRealDataFindsWhatIsWrongWithIt) {
   SHARED_DATA_OR_SKIP(cells, "bccd");
   const Outcome outcome = check(cells);

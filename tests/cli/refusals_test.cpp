@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tests/cli/program.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/temporary_folder.h"
 
 namespace plimsoll {
@@ -114,6 +115,21 @@ TEST(Refusals, AStackThatIsTooSmallIsNamed) {
   EXPECT_NE(outcome.output.find("`ulimit -s`: 64 KiB of stack; expected at least 1024"),
             std::string::npos)
       << outcome.output;
+}
+
+// `ulimit -d` lets no heap grow: in the middle of planning, or when the arena is mapped.
+TEST(Refusals, ALimitOfDataEndsInARefusalAndInNoCrash) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer maps more than any limit";
+  const TemporaryFolder folder;
+  for (const char* kib : {"3000", "10000", "40000", "80000"}) {
+    const Outcome outcome = run_program(
+        "train fashion-mnist --batch 8 --steps 1 --threads 1 --quiet "
+        "--memory unlimited --out " +
+            (folder / "run").string(),
+        std::string("ulimit -d ") + kib + " && ");
+    EXPECT_EQ(outcome.code, 3) << kib << ": " << outcome.output;
+    EXPECT_NE(outcome.output.find("plimsoll: "), std::string::npos) << kib;
+  }
 }
 
 }  // namespace
