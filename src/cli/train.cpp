@@ -128,7 +128,7 @@ void Training::begin(const Ready& ready) {
   }
   write_file(args, args_text(command_, s_, input, threads_));
   write_file(s_.run.out / "plan.txt",
-             plan_text(ready.trainer.session().tape(0), ready.trainer.session().graph(0)));
+             plan_text(ready.trainer.planned().tape(0), ready.trainer.tapes().graph(0)));
   news_.insert(news_.end(), data_->notes.begin(), data_->notes.end());
   if (!data_->skipped.empty()) {
     write_file(s_.run.out / "bad_files.txt", bad_files_text(data_->skipped));

@@ -15,8 +15,8 @@ std::int64_t logical_bytes(const Spec& spec) { return spec.shape.elements() * si
 
 }  // namespace
 
-OthersEstimate estimate_others(const OpTable& ops, const nn::Input& input,
-                               const NetworkFactory& network, std::int64_t slots) {
+FrameworkEstimate estimate_frameworks(const OpTable& ops, const nn::Input& input,
+                                      const NetworkFactory& network, std::int64_t slots) {
   nn::Builder builder(ops, input, nn::Mode::training);
   network(builder);
   const Graph& graph = builder.graph();
@@ -38,7 +38,7 @@ OthersEstimate estimate_others(const OpTable& ops, const nn::Input& input,
       case FrameworkHolds::output: saved[node.out[0].at()] = true; break;
     }
   }
-  OthersEstimate estimate;
+  FrameworkEstimate estimate;
   for (std::size_t v = 0; v < saved.size(); ++v)
     if (saved[v] && !is_resident(graph.values()[v].role))
       estimate.saved += logical_bytes(graph.values()[v].spec);
