@@ -22,11 +22,11 @@ class PlannedTrainer {
                   .train_batches = {batch},
                   .evaluate_batches = {},
                   .optimizer = {}}) {
-    session().set_times(KernelTimes::load(cache_directory(), threads));
-    plan_ = plan_within(session(), {.bytes = bytes,
-                                    .means = means,
-                                    .around = {.input_bytes = 0, .threads = threads},
-                                    .cache = cache_directory()});
+    trainer_.tapes().set_times(KernelTimes::load(cache_directory(), threads));
+    plan_ = plan_within(trainer_, {.bytes = bytes,
+                                   .means = means,
+                                   .around = {.input_bytes = 0, .threads = threads},
+                                   .cache = cache_directory()});
     trainer_.open();
   }
 

@@ -78,7 +78,7 @@ std::vector<LayerTime> measure_layers(Session& session) {
     const bool backward = node.phase >= Phase::backward;
     (instructions[i].again ? time.again : backward ? time.backward : time.forward) += seconds;
     if (node.op->is_arithmetic) time.flops += cost_of(graph, node).flops;
-    const std::string kernel(session.kernel_name(0, instructions[i].node));
+    const std::string kernel(session.prepared(0, instructions[i].node).kernel_name());
     if (node.op->is_arithmetic && time.kernels.find(kernel) == std::string::npos)
       time.kernels += (time.kernels.empty() ? "" : ",") + kernel;
   }

@@ -53,9 +53,9 @@ void measure_times(const Settings& s, const job::TrainingData* data, int threads
 }
 
 void check_plan_file(const Trainer& trainer, const std::string& path) {
-  const Graph& graph = trainer.session().graph(0);
+  const Graph& graph = trainer.tapes().graph(0);
   const Tape tape = parse_plan(read_file(path, 1_GiB), graph, path);
-  if (const auto fault = find_fault(graph, tape, trainer.session().replay_rules(0)))
+  if (const auto fault = find_fault(graph, tape, trainer.tapes().replay_rules(0)))
     throw DataError({.where = path,
                      .got = *fault,
                      .expected = "expected a plan that computes what the graph says"});
@@ -71,8 +71,8 @@ struct CurvePoint {
 std::vector<CurvePoint> curve_of(const Trainer& trainer, const job::PlannedRun& run) {
   std::vector<CurvePoint> curve;
   for (const PlanPoint& point : run.plan.frontier.points)
-    curve.push_back({process_bytes(trainer.session(), run.request.around,
-                                   trainer.session().resident_bytes() + point.bytes),
+    curve.push_back({process_bytes(trainer.planned(), run.request.around,
+                                   trainer.tapes().resident_bytes() + point.bytes),
                      100 * point.extra_seconds / run.plan.step_seconds});
   std::reverse(curve.begin(), curve.end());
   curve.front().bytes = run.plan.floor_bytes;  // with fewer data workers, if there are several
@@ -103,9 +103,9 @@ Json plan_json(const Settings& s, const job::Ready& ready, const FrameworkEstima
                const std::vector<job::Lever>& levers) {
   const job::PlannedRun& run = ready.run;
   const nn::Input input = s.model.input();
-  const Problem problem = ready.trainer.session().problem(0);
-  const FateShares shares = shares_of(problem, run.plan.fates());
-  const Usage usage = usage_of(problem, run.plan.fates());
+  const Problem problem = ready.trainer.tapes().problem(0);
+  const FateShares shares = shares_of(problem, run.plan.fates);
+  const Usage usage = usage_of(problem, run.plan.fates);
   Json json{{"model", s.model.model},
             {"batch", s.model.batch},
             {"image", fmt::format("{}x{}", input.image.h, input.image.w)},
@@ -113,12 +113,12 @@ Json plan_json(const Settings& s, const job::Ready& ready, const FrameworkEstima
             {"optimizer", s.optimizer.name}};
   json.update(plan_summary_json(run));
   json.update(Json{
-      {"arena_bytes", ready.trainer.session().arena_bytes()},
+      {"arena_bytes", ready.trainer.planned().arena_bytes()},
       {"kept", share_json(shares.kept)},
       {"recomputed", share_json(shares.recomputed)},
       {"half", share_json(shares.half)},
       {"spilled", share_json(shares.spilled)},
-      {"spill_file_bytes", ready.trainer.session().spill_bytes()},
+      {"spill_file_bytes", ready.trainer.planned().spill_bytes()},
       {"extra_flops_percent", 100 * shares.extra_flops / step_flops(problem.graph())},
       {"predicted_slowdown_percent", run.plan.slowdown_percent},
       {"predicted_step_seconds", run.plan.step_seconds * (1 + run.plan.slowdown_percent / 100)},
@@ -148,16 +148,15 @@ Json plan_json(const Settings& s, const job::Ready& ready, const FrameworkEstima
 }
 
 void write_picture(const Settings& s, const job::Ready& ready) {
-  const Session& session = ready.trainer.session();
+  const PlannedTapes& tapes = ready.trainer.planned();
   const nn::Input input = s.model.input();
-  write_file(s.picture,
-             plan_svg(usage_of(session.problem(0), ready.run.plan.fates()),
-                      {.title = fmt::format("{}, batch {}, {}x{}", s.model.model, s.model.batch,
-                                            input.image.h, input.image.w),
-                       .resident_bytes = session.resident_bytes(),
-                       .beside_bytes = ready.run.plan.total_bytes - session.arena_bytes(),
-                       .total_bytes = ready.run.plan.total_bytes,
-                       .budget_bytes = ready.run.budget.bytes}));
+  write_file(s.picture, plan_svg(usage_of(tapes.problem(0), ready.run.plan.fates),
+                                 {.title = fmt::format("{}, batch {}, {}x{}", s.model.model,
+                                                       s.model.batch, input.image.h, input.image.w),
+                                  .resident_bytes = tapes.resident_bytes(),
+                                  .beside_bytes = ready.run.plan.total_bytes - tapes.arena_bytes(),
+                                  .total_bytes = ready.run.plan.total_bytes,
+                                  .budget_bytes = ready.run.budget.bytes}));
   fmt::print(stderr, "wrote {}\n", s.picture);
 }
 
@@ -203,8 +202,7 @@ int run(Settings& s) {
     print_plan(s, ready, frameworks, threads);
   if (fits && !s.picture.empty()) write_picture(s, ready);
   if (fits && !s.save.empty())
-    write_file(s.save,
-               plan_text(ready.trainer.session().tape(0), ready.trainer.session().graph(0)));
+    write_file(s.save, plan_text(ready.trainer.planned().tape(0), ready.trainer.tapes().graph(0)));
   if (!fits && !s.common.json) throw job::refusal(ready.trainer, ready.run, levers);
   return fits ? 0 : kDoesNotFit;
 }

@@ -43,7 +43,7 @@ nlohmann::ordered_json plan_summary_json(const job::PlannedRun& run) {
 }
 
 std::string means_text(const Trainer& trainer, const job::PlannedRun& run) {
-  const FateShares shares = shares_of(trainer.session().problem(0), run.plan.fates());
+  const FateShares shares = shares_of(trainer.tapes().problem(0), run.plan.fates);
   std::string text;
   const auto add = [&](const char* what, const FateShare& share) {
     if (share.tensors == 0) return;
@@ -82,7 +82,7 @@ std::string lossy_text(const job::MemorySettings& options) {
 }
 
 std::string peak_text(const Trainer& trainer, const job::PlannedRun& run) {
-  const Usage usage = usage_of(trainer.session().problem(0), run.plan.fates());
+  const Usage usage = usage_of(trainer.tapes().problem(0), run.plan.fates);
   std::string text = fmt::format("fullest at step {} of {}, {}:\n", usage.peak_step + 1,
                                  usage.steps.size(), usage.step_names[usage.peak_step]);
   for (std::size_t i = 0; i < std::min<std::size_t>(6, usage.at_peak.size()); ++i)

@@ -7,7 +7,6 @@
 
 #include "base/cache_directory.h"
 #include "base/error.h"
-#include "plan/carry.h"
 
 namespace plimsoll::job {
 namespace {
@@ -18,16 +17,13 @@ std::string size_text(std::int64_t bytes) { return to_string(Bytes{bytes}); }
 // percent off, or by one made for them, which is what the program would do.
 class Variants {
  public:
-  Variants(const VariantMaker& make, const PlannedRun& run, std::int64_t accumulate)
-      : make_(make), run_(run), planned_(make(run.batch, accumulate)) {}
+  Variants(const VariantMaker& make, const PlannedRun& run) : make_(make), run_(run) {}
 
   std::int64_t estimate(std::int64_t batch, std::int64_t accumulate) const {
     Variant variant = make_(batch, accumulate);
-    Session& session = variant.trainer.session();
-    session.plan(carry_fates(run_.plan.frontier.points.back().fates,
-                             planned_.trainer.session().graph(0), session.problem(0)));
-    return process_bytes(session, variant.around.with_workers(std::min(variant.around.workers, 1)),
-                         session.arena_bytes());
+    const PlannedTapes planned = variant.trainer.tapes().plan(run_.plan.floor_fates);
+    return process_bytes(planned, variant.around.with_workers(std::min(variant.around.workers, 1)),
+                         planned.arena_bytes());
   }
 
   std::int64_t plan(std::int64_t batch, std::int64_t accumulate) const {
@@ -38,13 +34,12 @@ class Variants {
     request.means = means;
     request.around = variant.around;
     request.around.spills = means.spill;
-    return smallest_bytes(variant.trainer.session(), request);
+    return smallest_bytes(variant.trainer.tapes(), request);
   }
 
  private:
   const VariantMaker& make_;
   const PlannedRun& run_;
-  Variant planned_;
 };
 
 // The largest batch by estimates.
@@ -134,15 +129,14 @@ PlannedRun plan_run(Variant& variant, const MemorySettings& options, const Budge
                              .cache = cache_directory()},
                  .batch = batch,
                  .plan = {}};
-  Session& session = variant.trainer.session();
-  session.set_times(KernelTimes::load(cache_directory(), variant.around.threads));
-  run.plan = plan_within(session, run.request);
+  variant.trainer.tapes().set_times(KernelTimes::load(cache_directory(), variant.around.threads));
+  run.plan = plan_within(variant.trainer, run.request);
   return run;
 }
 
 std::int64_t largest_batch(const VariantMaker& make, const PlannedRun& run,
                            std::int64_t accumulate) {
-  return largest_batch(Variants(make, run, accumulate), run.budget.bytes, accumulate);
+  return largest_batch(Variants(make, run), run.budget.bytes, accumulate);
 }
 
 std::vector<Lever> find_levers(const VariantMaker& make, const MemorySettings& options,
@@ -150,7 +144,7 @@ std::vector<Lever> find_levers(const VariantMaker& make, const MemorySettings& o
   std::vector<Lever> levers;
   const std::int64_t budget = run.budget.bytes;
   const std::int64_t accumulate = options.accumulate;
-  const Variants variants(make, run, accumulate);
+  const Variants variants(make, run);
   const std::int64_t batch = largest_batch(variants, budget, accumulate);
   if (batch > 0 && batch < run.batch)
     levers.push_back({fmt::format("--batch {}", batch), variants.plan(batch, accumulate),
@@ -190,7 +184,7 @@ std::vector<Lever> find_levers(const VariantMaker& make, const MemorySettings& o
 
 BudgetError refusal(const Trainer& trainer, const PlannedRun& run,
                     const std::vector<Lever>& levers) {
-  const Usage usage = usage_of(trainer.session().problem(0), run.plan.fates());
+  const Usage usage = usage_of(trainer.tapes().problem(0), run.plan.fates);
   std::string tensors;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, usage.at_peak.size()); ++i)
     tensors += fmt::format("{}'{}' {}", i == 0 ? "" : ", ", usage.at_peak[i].name,

@@ -98,22 +98,22 @@ OpenedModel open_trained(TrainedModel& trained, const SourcePtr& source,
                      .task = make_task(trained.loss, {.targets = trained.targets,
                                                       .outputs = trained.model.class_count(),
                                                       .names = names})});
-    Session& session = trainer.session();
-    trainer.plan(session.problem(0).all(Fate::keep));
+    trainer.plan(NamedFates{});
     const Surroundings around =
         surroundings(pipeline_bytes(trained.pipeline(threads), source->index(), largest), threads);
     int workers = threads;
     const auto needed = [&] {
-      return process_bytes(session, around.with_workers(workers), session.arena_bytes());
+      return process_bytes(trainer.planned(), around.with_workers(workers),
+                           trainer.planned().arena_bytes());
     };
     while (workers > 1 && needed() > budget.bytes) --workers;
     if (needed() <= budget.bytes) {
       trainer.open();
       const SafetensorsReader file(trained.weights);
-      std::vector<NamedTensor> tensors = weight_tensors(session, trainer.step_graph());
+      std::vector<NamedTensor> tensors = weight_tensors(trainer.session(), trainer.step_graph());
       for (NamedTensor& tensor : tensors)
-        if (trained.uses_average && file.find("average/" + tensor.name) != nullptr)
-          tensor.name.insert(0, "average/");
+        if (trained.uses_average && file.find(average_name(tensor.name)) != nullptr)
+          tensor.name = average_name(tensor.name);
       load_tensors(file, tensors);
       const std::int64_t predicted = needed();
       return {std::move(trainer), workers, predicted};

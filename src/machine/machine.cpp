@@ -154,10 +154,10 @@ Machine examine_machine(const fs::path& out, std::vector<Remark>& remarks) {
   Machine machine;
   // A run measures its memory by this file, and refuses to go on without.
   if (read_system_file("/proc/self/status").empty())
-    problems.push_back({Severity::error, "/proc",
-                        "it cannot be read: the processor's name, the machine's memory and swap, "
-                        "and the limits of control groups were not looked at",
-                        "mount -t proc proc /proc"});
+    remarks.push_back({Severity::error, "/proc",
+                       "it cannot be read: the processor's name, the machine's memory and swap, "
+                       "and the limits of control groups were not looked at",
+                       "mount -t proc proc /proc"});
   machine.processor = value_of(read_system_file("/proc/cpuinfo"), "model name");
   if (machine.processor.empty()) machine.processor = "of unknown name";
   machine.cores = affinity_cores();

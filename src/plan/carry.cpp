@@ -4,13 +4,26 @@
 
 namespace plimsoll {
 
-Fates carry_fates(const Fates& fates, const Graph& from, const Problem& to) {
-  expect(fates.size() == from.values().size(), "fates belong to the graph they come from");
-  Fates carried = to.all(Fate::keep);
-  for (const std::int32_t root : to.choices()) {
+NamedFates name_fates(const Problem& problem, const Fates& fates) {
+  expect(fates.size() == problem.roots().size(), "fates belong to the graph they come from");
+  NamedFates named;
+  for (const std::int32_t root : problem.choices()) {
     const auto at = static_cast<std::size_t>(root);
-    const ValueId same = from.find(to.graph().values()[at].name);
-    if (same && to.permits(root, fates[same.at()])) carried[at] = fates[same.at()];
+    if (fates[at] != Fate::keep) named.emplace(problem.graph().values()[at].name, fates[at]);
+  }
+  return named;
+}
+
+CarriedFates carry_fates(const NamedFates& fates, const Problem& to) {
+  CarriedFates carried{.fates = to.all(Fate::keep), .unknown = {}, .forbidden = {}};
+  for (const auto& [name, fate] : fates) {
+    const ValueId id = to.graph().find(name);
+    if (!id || !to.roots()[id.at()].has_choice)
+      carried.unknown.push_back(name);
+    else if (!to.permits(id.index, fate))
+      carried.forbidden.push_back(name);
+    else
+      carried.fates[id.at()] = fate;
   }
   return carried;
 }

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,7 +24,12 @@ inline constexpr std::string_view kFateNames[] = {"keep", "redo_once", "redo_eac
 
 inline constexpr bool is_half(Fate fate) { return fate == Fate::half || fate == Fate::half_once; }
 
-// One per value of a graph; only those of roots that forward makes mean something.
+// One per value of a graph; only those of roots that forward makes mean something. Good for that
+// graph alone: what leaves plan/ goes by name.
 using Fates = std::vector<Fate>;
+
+// The fates of a network's values, whatever graph of it they stand in; values that are not named
+// are kept. See carry.h.
+using NamedFates = std::map<std::string, Fate, std::less<>>;
 
 }  // namespace plimsoll

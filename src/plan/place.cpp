@@ -31,7 +31,7 @@ class Placer {
     std::int64_t best = -1;
     std::int64_t best_gap = 0;
     std::int64_t free_from = 0;
-    for (const Placed& placed : by_offset_) {
+    for (const PlacedBlock& placed : by_offset_) {
       if (placed.last < block.first || block.last < placed.first) continue;
       const std::int64_t gap = placed.offset - free_from;
       if (gap >= block.bytes && (best < 0 || gap < best_gap)) {
@@ -48,19 +48,20 @@ class Placer {
     const Block& block = blocks_[index];
     result_.offset[index] = offset;
     result_.top = std::max(result_.top, offset + block.bytes);
-    const auto at = std::upper_bound(by_offset_.begin(), by_offset_.end(), offset,
-                                     [](std::int64_t a, const Placed& b) { return a < b.offset; });
+    const auto at =
+        std::upper_bound(by_offset_.begin(), by_offset_.end(), offset,
+                         [](std::int64_t a, const PlacedBlock& b) { return a < b.offset; });
     by_offset_.insert(at, {offset, offset + block.bytes, block.first, block.last});
   }
 
  private:
-  struct Placed {
+  struct PlacedBlock {
     std::int64_t offset, end;
     int first, last;
   };
   std::span<const Block> blocks_;
   Placement& result_;
-  std::vector<Placed> by_offset_;  // lowest first
+  std::vector<PlacedBlock> by_offset_;  // lowest first
 };
 
 Placement place_in_order(std::span<const Block> blocks, const Order& order, bool best_fit) {

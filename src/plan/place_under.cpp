@@ -33,14 +33,14 @@ class Nest {
     top_ = 0;
     for (std::size_t turn = 0; turn < same; ++turn) add(order[turn]);
     std::sort(placed_.begin(), placed_.end(),
-              [](const Placed& a, const Placed& b) { return a.offset < b.offset; });
+              [](const StandingBlock& a, const StandingBlock& b) { return a.offset < b.offset; });
     for (std::size_t turn = same; turn < order.size(); ++turn) {
       const std::size_t index = order[turn];
       offset_[index] = find_offset(blocks_[index]);
       add(index);
       const auto at = std::upper_bound(
           placed_.begin(), placed_.end() - 1, offset_[index],
-          [](std::int64_t offset, const Placed& other) { return offset < other.offset; });
+          [](std::int64_t offset, const StandingBlock& other) { return offset < other.offset; });
       std::rotate(at, placed_.end() - 1, placed_.end());
     }
   }
@@ -57,7 +57,7 @@ class Nest {
   int turning_step() const { return end_ * 2 / 5; }
 
  private:
-  struct Placed {
+  struct StandingBlock {
     std::int64_t offset, end;
     int first, last;
   };
@@ -73,7 +73,7 @@ class Nest {
 
   std::int64_t find_offset(const Block& block) {
     met_.clear();
-    for (const Placed& placed : placed_)
+    for (const StandingBlock& placed : placed_)
       if (placed.last >= block.first && block.last >= placed.first) met_.push_back(placed);
     std::int64_t best = -1;
     int best_touch = -1;
@@ -89,7 +89,7 @@ class Nest {
       consider(free_from);
       if (gap_end - free_from > block.bytes) consider(gap_end - block.bytes);
     };
-    for (const Placed& placed : met_) {
+    for (const StandingBlock& placed : met_) {
       consider_gap(placed.offset);
       free_from = std::max(free_from, placed.end);
     }
@@ -103,7 +103,7 @@ class Nest {
     const int all = block.last - block.first + 1;
     int touch = offset == 0 ? all : 0;
     if (end == ceiling_ && (hanging_ == Hanging::all || stays_to_the_end(block))) touch += all;
-    for (const Placed& placed : met_)
+    for (const StandingBlock& placed : met_)
       if (placed.end == offset || placed.offset == end)
         touch += std::min(placed.last, block.last) - std::max(placed.first, block.first) + 1;
     return touch;
@@ -113,8 +113,8 @@ class Nest {
   std::int64_t ceiling_;
   Hanging hanging_;
   std::vector<std::int64_t> offset_;
-  std::vector<Placed> placed_;  // lowest first
-  std::vector<Placed> met_;     // of these, what lives at the same time as the block in hand
+  std::vector<StandingBlock> placed_;  // lowest first
+  std::vector<StandingBlock> met_;     // of these, what lives at the same time as the block in hand
   Order order_;
   double overflow_ = 0;
   std::int64_t top_ = 0;

@@ -1,6 +1,7 @@
 // Front door: from a graph to a tape. Order, what to keep, where it lies; and the proof of it.
 #pragma once
 
+#include "plan/carry.h"          // IWYU pragma: export
 #include "plan/fate.h"           // IWYU pragma: export
 #include "plan/frontier.h"       // IWYU pragma: export
 #include "plan/frontier_file.h"  // IWYU pragma: export

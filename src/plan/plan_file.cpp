@@ -119,7 +119,7 @@ void parse_transfer(Line& line, bool store, const Graph& graph, Tape& tape) {
 std::string plan_text(const Tape& tape, const Graph& graph) {
   std::string text = fmt::format("{}\n{}\narena {} spill {}\n", kHead, graph_line(graph),
                                  tape.arena_bytes, tape.spill_bytes);
-  for (const Placed& placed : tape.inputs)
+  for (const PlacedValue& placed : tape.inputs)
     text += fmt::format("input {} at {}\n", graph.value(placed.value).name, placed.offset);
   for (const Instruction& i : tape.instructions) {
     if (i.kind == StepKind::run) {
@@ -139,7 +139,7 @@ std::string plan_text(const Tape& tape, const Graph& graph) {
     text +=
         fmt::format("{} {} at {} bytes {} file {} after {} before {}\n", t.store ? "store" : "load",
                     graph.value(t.value).name, t.offset, t.bytes, t.file_offset, t.begin, t.end);
-  for (const Placed& placed : tape.results)
+  for (const PlacedValue& placed : tape.results)
     text += fmt::format("result {} at {}\n", graph.value(placed.value).name, placed.offset);
   return text + fmt::format("end {:016x}\n", fnv1a64(text));
 }

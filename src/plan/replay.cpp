@@ -71,7 +71,7 @@ class Replay {
       if (!good) throw Fault{fmt::format("instruction {}: not one of this graph", i)};
     }
     for (const auto* list : {&tape_.inputs, &tape_.results})
-      for (const Placed& placed : *list)
+      for (const PlacedValue& placed : *list)
         if (!is_known(placed.value)) throw Fault{"an input or result that the graph does not have"};
     std::int32_t begin = 0;
     for (const Transfer& transfer : tape_.transfers) {
@@ -115,7 +115,7 @@ class Replay {
       arena_.check_inside(range, "a resident");
       arena_.write(range, content_[v], 0);
     }
-    for (const Placed& placed : tape_.inputs) {
+    for (const PlacedValue& placed : tape_.inputs) {
       if (graph_.value(placed.value).role != Role::input)
         throw Fault{fmt::format("'{}' is not an input", name(placed.value))};
       content_[placed.value.at()] = mix(3, placed.value.at());
@@ -308,7 +308,7 @@ class Replay {
     for (ValueId result : rules_.results) {
       const auto placed =
           std::find_if(tape_.results.begin(), tape_.results.end(),
-                       [&](const Placed& candidate) { return candidate.value == result; });
+                       [&](const PlacedValue& candidate) { return candidate.value == result; });
       if (placed == tape_.results.end())
         throw Fault{fmt::format("result '{}' is not among the tape's", name(result))};
       read(result, placed->offset, "result");

@@ -64,7 +64,7 @@ bool Scheduler::run(const Fates& fates) {
     }
     schedule_.result_instance.push_back(held);
   }
-  settle_transfers();
+  time_transfers();
   return true;
 }
 
@@ -184,7 +184,7 @@ void Scheduler::execute(std::int32_t index, bool again) {
 }
 
 // Gives every transfer the time it may take and lets the bytes live as long.
-void Scheduler::settle_transfers() {
+void Scheduler::time_transfers() {
   // Two transfers at once per direction of a disk; see exec/spill.h.
   constexpr double kBytesPerSecond = 0.7e9;
   for (ScheduledTransfer& transfer : schedule_.transfers) {

@@ -92,7 +92,7 @@ class Scheduler {
   Instance& instance(std::int32_t index) {
     return schedule_.instances[static_cast<std::size_t>(index)];
   }
-  void settle_transfers();
+  void time_transfers();
 
   const Problem& problem_;
   Price price_;

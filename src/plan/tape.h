@@ -42,18 +42,18 @@ struct Transfer {
   bool operator==(const Transfer&) const = default;
 };
 
-struct Placed {
+struct PlacedValue {
   ValueId value;
   std::int64_t offset = 0;
-  bool operator==(const Placed&) const = default;
+  bool operator==(const PlacedValue&) const = default;
 };
 
 // One kind of step (training, evaluation, the partial last batch), ready to be walked.
 struct Tape {
   std::vector<Instruction> instructions;
-  std::vector<Transfer> transfers;  // in the order they may begin
-  std::vector<Placed> inputs;       // to be written before the step
-  std::vector<Placed> results;      // to be read after it
+  std::vector<Transfer> transfers;   // in the order they may begin
+  std::vector<PlacedValue> inputs;   // to be written before the step
+  std::vector<PlacedValue> results;  // to be read after it
   std::int64_t arena_bytes = 0;
   std::int64_t spill_bytes = 0;  // of the file that transfers use
   bool operator==(const Tape&) const = default;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "plan/carry.h"
 #include "plan/schedule.h"
 
 namespace plimsoll {
@@ -24,9 +25,9 @@ std::int64_t Usage::total(std::size_t step) const {
   return std::accumulate(steps[step].begin(), steps[step].end(), std::int64_t{0});
 }
 
-Usage usage_of(const Problem& problem, const Fates& fates) {
+Usage usage_of(const Problem& problem, const NamedFates& fates) {
   Scheduler scheduler(problem);
-  expect(scheduler.run(fates), "a plan that can be scheduled");
+  expect(scheduler.run(carry_fates(fates, problem).fates), "a plan that can be scheduled");
   const Schedule& schedule = scheduler.schedule();
   const Graph& graph = problem.graph();
   Usage usage;
@@ -84,7 +85,8 @@ Usage usage_of(const Problem& problem, const Fates& fates) {
   return usage;
 }
 
-FateShares shares_of(const Problem& problem, const Fates& fates) {
+FateShares shares_of(const Problem& problem, const NamedFates& named) {
+  const Fates fates = carry_fates(named, problem).fates;
   Scheduler scheduler(problem);
   expect(scheduler.run(fates), "a plan that can be scheduled");
   const Graph& graph = problem.graph();

@@ -39,7 +39,7 @@ struct Usage {
   std::int64_t total(std::size_t step) const;
 };
 
-Usage usage_of(const Problem& problem, const Fates& fates);
+Usage usage_of(const Problem& problem, const NamedFates& fates);
 
 // How many tensors have which fate, of those that backward needs in some form, and their bytes.
 struct FateShare {
@@ -50,6 +50,6 @@ struct FateShares {
   FateShare kept, recomputed, half, spilled;
   double extra_flops = 0;  // of everything that runs again
 };
-FateShares shares_of(const Problem& problem, const Fates& fates);
+FateShares shares_of(const Problem& problem, const NamedFates& fates);
 
 }  // namespace plimsoll

@@ -119,9 +119,13 @@ void load_checkpoint(const Checkpoint& checkpoint, const Trainer& trainer) {
 
 std::vector<std::string> load_weights(const SafetensorsReader& file, const Trainer& trainer) {
   const StepGraph& step = trainer.step_graph();
-  std::string head;
+  std::vector<nn::Parameter> head;
   for (const nn::Layer& layer : step.layers)
-    if (!layer.parameters.empty()) head = layer.name + "/";
+    if (!layer.parameters.empty()) head = layer.parameters;
+  const auto is_of_head = [&](const std::string& name) {
+    return std::any_of(head.begin(), head.end(),
+                       [&](const nn::Parameter& parameter) { return parameter.name == name; });
+  };
   std::vector<NamedTensor> taken;
   std::vector<std::string> left;
   for (NamedTensor& tensor : weight_tensors(trainer.session(), step)) {
@@ -129,7 +133,7 @@ std::vector<std::string> load_weights(const SafetensorsReader& file, const Train
     const Shape& shape = tensor.view.spec.shape;
     const bool fits =
         stored != nullptr && stored->shape == std::vector<std::int64_t>(shape.begin(), shape.end());
-    if (!fits && tensor.name.starts_with(head))
+    if (!fits && is_of_head(tensor.name))
       left.push_back(tensor.name);
     else
       taken.push_back(std::move(tensor));

@@ -1,6 +1,7 @@
 #include "step/budget.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 
@@ -14,10 +15,13 @@ constexpr bool kIsSanitized = true;
 constexpr bool kIsSanitized = false;
 #endif
 
-// Bytes of the process when the session follows that point; the session is planned like that then.
-std::int64_t bytes_with(Session& session, const PlanPoint& point, const Surroundings& around) {
-  session.plan(point.fates, point.offsets);
-  return process_bytes(session, around, session.arena_bytes());
+// All tapes by that point of the first one's frontier.
+PlannedTapes plan_at(const PreparedTapes& tapes, const Problem& problem, const PlanPoint& point) {
+  return tapes.plan(name_fates(problem, point.fates), point.offsets);
+}
+
+std::int64_t bytes_of(const PlannedTapes& planned, const Surroundings& around) {
+  return process_bytes(planned, around, planned.arena_bytes());
 }
 
 // Data can be read by one worker where several do not fit.
@@ -27,44 +31,50 @@ Surroundings with_fewest_workers(const Surroundings& around) {
 
 }  // namespace
 
-std::int64_t smallest_bytes(Session& session, const BudgetRequest& request) {
-  return bytes_with(session, find_smallest(session.problem(0), request.means),
-                    with_fewest_workers(request.around));
+std::int64_t smallest_bytes(const PreparedTapes& tapes, const BudgetRequest& request) {
+  const Problem problem = tapes.problem(0);
+  return bytes_of(plan_at(tapes, problem, find_smallest(problem, request.means)),
+                  with_fewest_workers(request.around));
 }
 
-RunPlan plan_within(Session& session, const BudgetRequest& request) {
-  const Problem problem = session.problem(0);
+RunPlan plan_within(Trainer& trainer, const BudgetRequest& request) {
+  const PreparedTapes& tapes = trainer.tapes();
+  const Problem problem = tapes.problem(0);
   RunPlan plan;
   plan.frontier = cached_frontier(problem, request.means, request.cache);
   const std::vector<PlanPoint>& points = plan.frontier.points;
   const Surroundings& around = request.around;
   plan.workers = around.workers;
-  plan.unlimited_bytes = bytes_with(session, points.front(), around);
-  plan.floor_bytes = bytes_with(session, points.back(), with_fewest_workers(around));
+  plan.unlimited_bytes = bytes_of(plan_at(tapes, problem, points.front()), around);
+  plan.floor_bytes = bytes_of(plan_at(tapes, problem, points.back()), with_fewest_workers(around));
+  plan.floor_fates = name_fates(problem, points.back().fates);
   // The frontier is that of the first tape. Others (the early parts of a batch, its partial last
   // one, evaluation) live in the same arena and may be larger: only planning them all tells. A
   // point of a larger arena and a shorter tape may total a little less than the floor; the floor
   // stands.
-  const std::int64_t residents = session.resident_bytes();
+  std::optional<PlannedTapes> chosen;
   const auto fits = [&](const PlanPoint& point) {
-    return request.bytes >= plan.floor_bytes && residents + point.bytes <= request.bytes &&
-           bytes_with(session, point, around) <= request.bytes;
+    if (request.bytes < plan.floor_bytes || tapes.resident_bytes() + point.bytes > request.bytes)
+      return false;
+    chosen = plan_at(tapes, problem, point);
+    return bytes_of(*chosen, around) <= request.bytes;
   };
   plan.point = static_cast<std::size_t>(std::ranges::find_if(points, fits) - points.begin());
   if (plan.point == points.size()) {
     --plan.point;
-    const auto total = [&] {
-      return process_bytes(session, around.with_workers(plan.workers), session.arena_bytes());
-    };
-    session.plan(plan.fates(), points.back().offsets);
-    while (plan.workers > std::min(around.workers, 1) && total() > request.bytes) --plan.workers;
+    chosen = plan_at(tapes, problem, points.back());
+    while (plan.workers > std::min(around.workers, 1) &&
+           bytes_of(*chosen, around.with_workers(plan.workers)) > request.bytes)
+      --plan.workers;
   }
-  const Surroundings chosen = around.with_workers(plan.workers);
-  plan.total_bytes = process_bytes(session, chosen, session.arena_bytes());
+  const Surroundings beside = around.with_workers(plan.workers);
+  plan.fates = name_fates(problem, points[plan.point].fates);
+  plan.total_bytes = bytes_of(*chosen, beside);
   plan.fits = plan.total_bytes <= request.bytes;
-  plan.ledger = make_ledger(session, chosen, plan.fates());
+  plan.ledger = make_ledger(*chosen, beside, plan.fates);
   for (const Problem::Node& node : problem.nodes()) plan.step_seconds += node.seconds;
   plan.slowdown_percent = 100 * points[plan.point].extra_seconds / plan.step_seconds;
+  trainer.plan(*chosen);
   return plan;
 }
 

@@ -1,4 +1,4 @@
-// A session planned into a budget.
+// A trainer planned into a budget.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "exec/session.h"
 #include "step/ledger.h"
+#include "step/trainer.h"
 
 namespace plimsoll {
 
@@ -27,20 +27,20 @@ struct RunPlan {
   double step_seconds = 0;           // of the fastest plan, predicted
   double slowdown_percent = 0;       // against it, predicted
   Frontier frontier;
-  std::size_t point = 0;  // index of the chosen one
-  int workers = 0;        // that read data; fewer than asked for only where no plan fits with all
+  std::size_t point = 0;   // index of the chosen one
+  NamedFates fates;        // of that
+  NamedFates floor_fates;  // of the smallest plan
+  int workers = 0;         // that read data; fewer than asked for only where no plan fits with all
   Ledger ledger;
-
-  const Fates& fates() const { return frontier.points[point].fates; }
 };
 
-// Plans `session`: the fastest plan within the budget. Where not even the floor fits with all data
+// Plans `trainer`: the fastest plan within the budget. Where not even the floor fits with all data
 // workers, the floor with as many as fit: so more memory never plans slower. With one of them the
 // floor is the smallest budget; what does not fit is described like that. Deterministic.
-RunPlan plan_within(Session& session, const BudgetRequest& request);
+RunPlan plan_within(Trainer& trainer, const BudgetRequest& request);
 
 // plan_within()'s floor_bytes, found without the rest of the frontier: in a fraction of its time.
-std::int64_t smallest_bytes(Session& session, const BudgetRequest& request);
+std::int64_t smallest_bytes(const PreparedTapes& tapes, const BudgetRequest& request);
 
 // Rules predict what lies beside the arena; other libraries than those they were calibrated with
 // may hold more. So once the session is open and its kernels are ready, before the first step: is

@@ -24,17 +24,18 @@ std::int64_t thread_bytes(const Surroundings& around) {
 
 struct Counts {
   std::int64_t operands = 0;  // of all instructions
-  std::int64_t compiled = 0;  // kernels that oneDNN compiles for their shape
+  std::int64_t compiled = 0;  // jobs with machine code of their own
 };
 
-Counts count(const Session& session) {
+Counts count(const PlannedTapes& tapes) {
   Counts counts;
-  for (std::size_t t = 0; t < session.tapes(); ++t) {
-    for (const Instruction& instruction : session.tape(t).instructions)
+  for (std::size_t t = 0; t < tapes.size(); ++t) {
+    for (const Instruction& instruction : tapes.tape(t).instructions)
       counts.operands += std::ssize(instruction.in) + std::ssize(instruction.out);
-    for (std::size_t n = 0; n < session.graph(t).nodes().size(); ++n)
-      counts.compiled +=
-          session.kernel_name(t, NodeId{static_cast<std::int32_t>(n)}) == "onednn" ? 1 : 0;
+    for (std::size_t n = 0; n < tapes.graph(t).nodes().size(); ++n) {
+      const Kernel* kernel = tapes.prepared(t, NodeId{static_cast<std::int32_t>(n)}).kernel;
+      counts.compiled += kernel != nullptr && kernel->traits.compiles ? 1 : 0;
+    }
   }
   return counts;
 }
@@ -46,9 +47,9 @@ std::int64_t page_table_bytes(std::int64_t arena, const Counts& counts) {
 
 // The sheet of the first batch as pixels, room for as many to compress them into, and the PNG,
 // which of photographs is not much smaller than their pixels and of what was enlarged is no larger.
-std::int64_t picture_bytes(const Session& session, std::int64_t batch) {
+std::int64_t picture_bytes(const PreparedTapes& tapes, std::int64_t batch) {
   if (batch == 0) return 0;
-  const Shape& image = session.graph(0).spec(session.graph(0).find("image")).shape;
+  const Shape& image = tapes.graph(0).spec(tapes.graph(0).find("image")).shape;
   const draw::TileShape tile{.width = image[3], .height = image[2], .channels = image[1]};
   const auto tiles = std::min(kSheetTiles, static_cast<std::size_t>(batch));
   const std::int64_t sheet = draw::mosaic_bytes(tiles, tile);
@@ -57,38 +58,36 @@ std::int64_t picture_bytes(const Session& session, std::int64_t batch) {
 }
 
 // Bytes of a tensor in a file.
-std::int64_t stored_bytes(const Session& session, const std::string& name) {
+std::int64_t stored_bytes(const PreparedTapes& tapes, const std::string& name) {
   constexpr std::int64_t kOfHeader = 256;
-  return session.resident_spec(name).shape.elements() * std::int64_t{sizeof(float)} + kOfHeader;
+  return tapes.resident_spec(name).shape.elements() * std::int64_t{sizeof(float)} + kOfHeader;
 }
 
-std::int64_t file_bytes(const Session& session, const RunFiles& files) {
+std::int64_t file_bytes(const PreparedTapes& tapes, const RunFiles& files) {
   constexpr std::int64_t kHistogram = 2 * kKiB;
   std::int64_t sum = files.records;
-  for (const std::string& name : session.resident_names()) {
-    const Role role = session.resident_role(name);
+  for (const std::string& name : tapes.resident_names()) {
+    const Role role = tapes.resident_role(name);
     if (role == Role::accumulated) continue;
     const bool is_weight = role != Role::optimizer && role != Role::average;
-    sum += files.checkpoints * stored_bytes(session, name);
-    if (is_weight)
-      sum += files.weights * stored_bytes(session, name) + files.histograms * kHistogram;
+    sum += files.checkpoints * stored_bytes(tapes, name);
+    if (is_weight) sum += files.weights * stored_bytes(tapes, name) + files.histograms * kHistogram;
   }
   return sum;
 }
 
-std::vector<LedgerLine> lines_beside(const Session& session, const Surroundings& around,
+std::vector<LedgerLine> lines_beside(const PlannedTapes& tapes, const Surroundings& around,
                                      std::int64_t arena) {
-  const Counts counts = count(session);
+  const Counts counts = count(tapes);
   std::vector<LedgerLine> lines{
       {kIndexLine, around.index_bytes},
       {kInputLine, around.input_bytes + around.worker_bytes * around.workers, LineKind::later},
       {"writing checkpoints, pictures",
-       std::max(kCheckpointBuffer, picture_bytes(session, around.batch)), LineKind::later},
-      {kFilesLine, file_bytes(session, around.files), LineKind::later},
+       std::max(kCheckpointBuffer, picture_bytes(tapes, around.batch)), LineKind::later},
+      {kFilesLine, file_bytes(tapes, around.files), LineKind::later},
       {"compiled kernels", 32 * kKiB * counts.compiled, LineKind::by_rule},
       {"graph and plan",
-       3 * kMiB / 2 + 224 * kKiB * static_cast<std::int64_t>(session.tapes()) +
-           1088 * counts.operands,
+       3 * kMiB / 2 + 224 * kKiB * static_cast<std::int64_t>(tapes.size()) + 1088 * counts.operands,
        LineKind::by_rule},
       {"code and libraries", kCodeBytes + around.decoder_bytes, LineKind::by_rule},
       {"threads", thread_bytes(around), LineKind::by_rule},
@@ -128,26 +127,26 @@ std::int64_t Ledger::to_come() const {
   return sum;
 }
 
-std::int64_t process_bytes(const Session& session, const Surroundings& around,
+std::int64_t process_bytes(const PlannedTapes& tapes, const Surroundings& around,
                            std::int64_t arena_bytes) {
   std::int64_t sum = arena_bytes;
-  for (const LedgerLine& line : lines_beside(session, around, arena_bytes)) sum += line.bytes;
+  for (const LedgerLine& line : lines_beside(tapes, around, arena_bytes)) sum += line.bytes;
   return sum;
 }
 
-Ledger make_ledger(const Session& session, const Surroundings& around, const Fates& fates) {
-  const Problem problem = session.problem(0);
+Ledger make_ledger(const PlannedTapes& tapes, const Surroundings& around, const NamedFates& fates) {
+  const Problem problem = tapes.problem(0);
   const Usage usage = usage_of(problem, fates);
   const std::array<std::int64_t, kUses>& peak = usage.steps[usage.peak_step];
   const auto used = [&](Use use) { return peak[static_cast<std::size_t>(use)]; };
   std::int64_t weights = 0;
   std::int64_t optimizer = 0;
-  for (const std::string& name : session.resident_names()) {
-    const std::int64_t bytes = round_up(session.resident_spec(name).bytes(), kAlignment);
-    (session.resident_role(name) == Role::optimizer ? optimizer : weights) += bytes;
+  for (const std::string& name : tapes.resident_names()) {
+    const std::int64_t bytes = round_up(tapes.resident_spec(name).bytes(), kAlignment);
+    (tapes.resident_role(name) == Role::optimizer ? optimizer : weights) += bytes;
   }
-  const std::int64_t training = session.tape(0).arena_bytes;
-  const std::int64_t arena = session.arena_bytes();
+  const std::int64_t training = tapes.tape(0).arena_bytes;
+  const std::int64_t arena = tapes.arena_bytes();
   Ledger ledger{
       {{"weights and statistics", weights},
        {"optimizer", optimizer},
@@ -157,9 +156,9 @@ Ledger make_ledger(const Session& session, const Surroundings& around, const Fat
        {"working tensors", used(Use::working)},
        {"batch", used(Use::input)},
        {"kernel scratch", used(Use::scratch)},
-       {"gaps between tensors", training - session.resident_bytes() - usage.total(usage.peak_step)},
+       {"gaps between tensors", training - tapes.resident_bytes() - usage.total(usage.peak_step)},
        {"evaluation, beyond training", arena - training}}};
-  for (LedgerLine& line : lines_beside(session, around, arena))
+  for (LedgerLine& line : lines_beside(tapes, around, arena))
     ledger.lines.push_back(std::move(line));
   return ledger;
 }

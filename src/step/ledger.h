@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "exec/session.h"
+#include "exec/tapes.h"
 
 namespace plimsoll {
 
@@ -70,12 +70,11 @@ struct Surroundings {
 // in a checkpoint's header while that is written.
 std::int64_t class_bytes(const std::vector<std::string>& names);
 
-// Bytes of the process for an arena of that size; the session is planned.
-std::int64_t process_bytes(const Session& session, const Surroundings& around,
+// Bytes of the process for an arena of that size.
+std::int64_t process_bytes(const PlannedTapes& tapes, const Surroundings& around,
                            std::int64_t arena_bytes);
 
-// The lines of a planned session whose training tape follows `fates`. Its total is process_bytes()
-// of the session's arena.
-Ledger make_ledger(const Session& session, const Surroundings& around, const Fates& fates);
+// The lines of tapes that were planned by `fates`. Its total is process_bytes() of their arena.
+Ledger make_ledger(const PlannedTapes& tapes, const Surroundings& around, const NamedFates& fates);
 
 }  // namespace plimsoll

@@ -59,20 +59,38 @@ Trainer::Tapes Trainer::make_tapes(const OpTable& ops, const NetworkFactory& net
 
 Trainer::Trainer(const OpTable& ops, const NetworkFactory& network, const TrainerOptions& options)
     : step_{.tape = TapeRequest{Graph(ops)}},
-      session_([&] {
+      tapes_([&] {
         Tapes tapes = make_tapes(ops, network, options);
         step_ = std::move(tapes.first);
         keys_ = std::move(tapes.keys);
-        return Session(std::move(tapes.requests), options.kernels);
+        return PreparedTapes(std::move(tapes.requests), options.kernels);
       }()),
       task_(options.task),
       seed_(options.seed),
       largest_part_(largest_part_of(options)) {}
 
 void Trainer::open(const std::filesystem::path& spill_directory) {
-  if (session_.arena_bytes() == 0) plan(session_.problem(0).cheap());
-  session_.open(spill_directory);
-  initialise(session_, step_, seed_);
+  if (!planned_) {
+    const Problem problem = tapes_.problem(0);
+    plan(name_fates(problem, problem.cheap()));
+  }
+  session_.emplace(*planned_, spill_directory);
+  initialise(*session_, step_, seed_);
+}
+
+const PlannedTapes& Trainer::planned() const {
+  expect(planned_.has_value(), "a trainer that is planned");
+  return *planned_;
+}
+
+Session& Trainer::session() {
+  expect(session_.has_value(), "a trainer that is open");
+  return *session_;
+}
+
+const Session& Trainer::session() const {
+  expect(session_.has_value(), "a trainer that is open");
+  return *session_;
 }
 
 std::size_t Trainer::tape_of(const TapeKey& key) const {
@@ -83,25 +101,24 @@ std::size_t Trainer::tape_of(const TapeKey& key) const {
 
 StepTensors Trainer::tensors(std::size_t tape) const {
   return StepTensors([this, tape](std::string_view name) {
-    return session_.graph(tape).find(name) ? std::optional(session_.view(tape, name))
-                                           : std::nullopt;
+    return tapes_.graph(tape).find(name) ? std::optional(session_->view(tape, name)) : std::nullopt;
   });
 }
 
 StepResult Trainer::read_result(std::size_t tape) const noexcept {
   StepResult result;
-  result.loss = static_cast<double>(session_.view(tape, "loss").at<float>(0));
+  result.loss = static_cast<double>(session_->view(tape, "loss").at<float>(0));
   task_->read(tensors(tape), std::span(result.sums).first(task_->metrics().size()));
   return result;
 }
 
 void Trainer::set_scalars(std::size_t tape, float lr, std::int64_t step, std::int64_t sample,
                           float share) noexcept {
-  const Graph& graph = session_.graph(tape);
-  if (graph.find("lr")) session_.view(tape, "lr").at<float>(0) = lr;
-  if (graph.find("step")) session_.view(tape, "step").at<std::int64_t>(0) = step;
-  if (graph.find("share")) session_.view(tape, "share").at<float>(0) = share;
-  const TensorView randomness = session_.view(tape, "sample");
+  const Graph& graph = tapes_.graph(tape);
+  if (graph.find("lr")) session_->view(tape, "lr").at<float>(0) = lr;
+  if (graph.find("step")) session_->view(tape, "step").at<std::int64_t>(0) = step;
+  if (graph.find("share")) session_->view(tape, "share").at<float>(0) = share;
+  const TensorView randomness = session_->view(tape, "sample");
   randomness.at<std::int64_t>(0) = sample;
   randomness.at<std::int64_t>(1) = static_cast<std::int64_t>(seed_);
 }
@@ -110,9 +127,9 @@ StepResult Trainer::run_part(const TapeKey& key, float lr, std::int64_t step, st
                              float share) noexcept {
   const std::size_t tape = tape_of(key);
   set_scalars(tape, lr, step, sample, share);
-  session_.run(tape);
+  session_->run(tape);
   StepResult result = read_result(tape);
-  result.gradient_norm = session_.view(tape, "norm").at<double>(0);
+  result.gradient_norm = session_->view(tape, "norm").at<double>(0);
   return result;
 }
 
@@ -124,12 +141,12 @@ StepResult Trainer::train_step(std::int64_t batch, float lr, std::int64_t step,
 void Trainer::begin_parts(std::int64_t batch) {
   if (batch <= largest_part_) return;
   for (const std::string& name : step_.sums) {
-    const TensorView total = session_.resident(name);
+    const TensorView total = session_->resident(name);
     std::memset(total.data, 0, static_cast<std::size_t>(total.spec.bytes()));
   }
   for (const StepGraph::Copy& pair : step_.copies) {
-    const TensorView copy = session_.resident(pair.copy);
-    std::memcpy(copy.data, session_.resident(pair.of).data,
+    const TensorView copy = session_->resident(pair.copy);
+    std::memcpy(copy.data, session_->resident(pair.of).data,
                 static_cast<std::size_t>(copy.spec.bytes()));
   }
 }
@@ -154,7 +171,7 @@ StepResult Trainer::train_batch(std::int64_t batch, float lr, std::int64_t step,
     // One bad part makes a bad step; the last part, which would update, may not see why.
     if (!std::isfinite(sum.gradient_norm)) return;
     const StepResult result = run_part(key, lr, step, sample + first, static_cast<float>(share));
-    session_.check_spill();
+    session_->check_spill();
     sum.loss += share * result.loss;
     for (std::size_t m = 0; m < sum.sums.size(); ++m) sum.sums[m] += result.sums[m];
     sum.gradient_norm = result.gradient_norm;
@@ -169,17 +186,17 @@ void Trainer::watch_batch(std::int64_t batch, std::int64_t step, std::int64_t sa
     if (!going) return;
     const std::size_t tape = tape_of(key);
     set_scalars(tape, 0, step, sample + first, static_cast<float>(share));
-    session_.run_watched(tape, [&](const Node& node, std::span<const TensorView> out) {
+    session_->run_watched(tape, [&](const Node& node, std::span<const TensorView> out) {
       going = look(node, out);
       return going;
     });
-    session_.check_spill();
+    session_->check_spill();
   });
 }
 
 StepResult Trainer::evaluate_step(std::int64_t batch) noexcept {
   const std::size_t tape = tape_of(Purpose::evaluate, batch);
-  session_.run(tape);
+  session_->run(tape);
   return read_result(tape);
 }
 

@@ -43,18 +43,20 @@ class Trainer {
  public:
   Trainer(const OpTable& ops, const NetworkFactory& network, const TrainerOptions& options);
 
-  // Decides what becomes of forward's values; see Session::plan.
-  void plan(const Fates& training) { session_.plan(training); }
+  // Decides what becomes of forward's values; see PreparedTapes::plan.
+  void plan(const NamedFates& training) { planned_ = tapes_.plan(training); }
+  // The same with a plan of its tapes that was made before.
+  void plan(const PlannedTapes& planned) { planned_ = planned; }
   // Maps memory and gives weights their starting values. Without a plan() before it, makes again
   // what is cheap.
   void open(const std::filesystem::path& spill_directory = {});
 
   TensorView image(Purpose purpose, std::int64_t batch) const {
-    return session_.view(tape_of(purpose, batch), "image");
+    return session().view(tape_of(purpose, batch), "image");
   }
   // Its image part is the same for every batch size.
   const Shape& image_shape() const {
-    return session_.graph(0).spec(session_.graph(0).find("image")).shape;
+    return tapes_.graph(0).spec(tapes_.graph(0).find("image")).shape;
   }
   // Inputs before a step, results after it.
   StepTensors tensors(Purpose purpose, std::int64_t batch) const {
@@ -62,7 +64,7 @@ class Trainer {
   }
   const Task& task() const { return *task_; }
   TensorView logits(Purpose purpose, std::int64_t batch) const {
-    return session_.view(tape_of(purpose, batch), "logits");
+    return session().view(tape_of(purpose, batch), "logits");
   }
 
   // One update from a batch of one piece. `step` counts updates done before, `sample` samples
@@ -82,8 +84,12 @@ class Trainer {
   void watch_batch(std::int64_t batch, std::int64_t step, std::int64_t sample, const FillPart& fill,
                    const Session::Look& look);
 
-  const Session& session() const { return session_; }
-  Session& session() { return session_; }
+  // Since it was made, since plan(), and since open().
+  const PreparedTapes& tapes() const { return tapes_; }
+  PreparedTapes& tapes() { return tapes_; }
+  const PlannedTapes& planned() const;
+  const Session& session() const;
+  Session& session();
   // The training graph of the first batch size.
   const StepGraph& step_graph() const { return step_; }
   // The tape of batches that are trained or evaluated in one piece.
@@ -116,7 +122,9 @@ class Trainer {
 
   std::vector<TapeKey> keys_;
   StepGraph step_;  // its tape has moved to the session
-  Session session_;
+  PreparedTapes tapes_;
+  std::optional<PlannedTapes> planned_;
+  std::optional<Session> session_;
   TaskPtr task_;
   std::uint64_t seed_;
   std::int64_t largest_part_ = 0;  // samples that one training tape sees at most

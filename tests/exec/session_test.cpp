@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <optional>
+#include <type_traits>
 
 #include "tests/support/allocation_counter.h"
 #include "tests/support/golden.h"
@@ -12,11 +13,26 @@
 namespace plimsoll {
 namespace {
 
+// Tapes are prepared, planned, opened: what a state does not have cannot be asked of it.
+template <class Tapes>
+concept HasAddresses = requires(const Tapes& tapes) {
+  tapes.tape(0);
+};
+template <class Tapes>
+concept HasMemory = requires(const Tapes& tapes) {
+  tapes.resident("w");
+};
+static_assert(!HasAddresses<PreparedTapes> && HasAddresses<PlannedTapes> && HasAddresses<Session>);
+static_assert(!HasMemory<PlannedTapes> && HasMemory<Session>);
+static_assert(!std::is_constructible_v<Session, PreparedTapes>);
+static_assert(!std::is_constructible_v<PlannedTapes, PreparedTapes>);
+
 class Step : public testing::TestWithParam<const char*> {
  protected:
   Trainer make_trainer(const TrainerOptions& base = {}, std::optional<Fate> fate = std::nullopt) {
     Trainer trainer = tests::golden_trainer(golden_, {}, base);
-    if (fate) trainer.plan(trainer.session().problem(0).all(*fate));
+    const Problem problem = trainer.tapes().problem(0);
+    if (fate) trainer.plan(name_fates(problem, problem.all(*fate)));
     trainer.open(testing::TempDir());
     tests::fill_by_rule(trainer, golden_);
     return trainer;

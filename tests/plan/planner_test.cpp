@@ -32,15 +32,14 @@ class Planner : public testing::TestWithParam<const char*> {
  protected:
   const TemporaryFolder cache_;  // a test that read another's frontiers would not plan
   Trainer trainer_ = make_trainer(GetParam(), 16);
-  const Problem problem_ = trainer_.session().problem(0);
+  const Problem problem_ = trainer_.tapes().problem(0);
 };
 
-// Session::plan aborts when the checker finds a fault, so planning is checking.
+// PreparedTapes::plan aborts when the checker finds a fault, so planning is checking.
 TEST_P(Planner, ReachesEveryBudgetFromTheFloorUpAndNeverSlowerWithMore) {
   for (const Means means : {Means{}, Means{.half = true}, Means{.spill = true}}) {
     const auto plan_with = [&](std::int64_t bytes) {
-      return plan_within(trainer_.session(),
-                         {.bytes = bytes, .means = means, .cache = cache_.path()});
+      return plan_within(trainer_, {.bytes = bytes, .means = means, .cache = cache_.path()});
     };
     const RunPlan floor = plan_with(1);
     EXPECT_FALSE(floor.fits);
@@ -65,7 +64,7 @@ TEST_P(Planner, ReachesEveryBudgetFromTheFloorUpAndNeverSlowerWithMore) {
 TEST_P(Planner, ReachesEveryBudgetFromTheFloorUpWithABatchInParts) {
   Trainer trainer = make_trainer(GetParam(), 11, 2);
   const auto plan_with = [&](std::int64_t bytes) {
-    return plan_within(trainer.session(), {.bytes = bytes, .cache = cache_.path()});
+    return plan_within(trainer, {.bytes = bytes, .cache = cache_.path()});
   };
   const RunPlan floor = plan_with(1);
   for (int i = 0; i <= 24; ++i) {
@@ -81,8 +80,8 @@ TEST_P(Planner, FindsTheFloorAloneAsItFindsItWithTheFrontier) {
   for (const Means means : {Means{}, Means{.half = true}, Means{.spill = true}}) {
     EXPECT_EQ(find_smallest(problem_, means), find_frontier(problem_, means).points.back());
     const BudgetRequest request{.means = means, .cache = cache_.path()};
-    const std::int64_t smallest = smallest_bytes(trainer_.session(), request);
-    EXPECT_EQ(smallest, plan_within(trainer_.session(), request).floor_bytes);
+    const std::int64_t smallest = smallest_bytes(trainer_.tapes(), request);
+    EXPECT_EQ(smallest, plan_within(trainer_, request).floor_bytes);
   }
 }
 
@@ -90,19 +89,44 @@ TEST_P(Planner, CarriesFatesToAnotherGraphOfTheNetworkByName) {
   Fates fates = problem_.all(Fate::keep);
   for (std::size_t i = 0; i < problem_.choices().size(); i += 3)
     fates[static_cast<std::size_t>(problem_.choices()[i])] = Fate::redo_once;
+  const NamedFates named = name_fates(problem_, fates);
+  const CarriedFates back = carry_fates(named, problem_);
+  EXPECT_TRUE(back.is_whole());
+  EXPECT_EQ(back.fates, fates);
+
   const Trainer parts = make_trainer(GetParam(), 16, 2);
-  const Problem other = parts.session().problem(0);
-  const Fates carried = carry_fates(fates, problem_.graph(), other);
-  ASSERT_EQ(carried.size(), other.graph().values().size());
-  int redone = 0;
+  const Problem other = parts.tapes().problem(0);
+  const CarriedFates carried = carry_fates(named, other);
+  ASSERT_EQ(carried.fates.size(), other.graph().values().size());
+  std::size_t redone = 0;
   for (const std::int32_t root : other.choices()) {
-    const ValueId same =
-        problem_.graph().find(other.graph().values()[static_cast<std::size_t>(root)].name);
-    if (!same) continue;
-    EXPECT_EQ(carried[static_cast<std::size_t>(root)], fates[same.at()]);
-    redone += carried[static_cast<std::size_t>(root)] == Fate::redo_once ? 1 : 0;
+    const auto at = static_cast<std::size_t>(root);
+    const auto found = named.find(other.graph().values()[at].name);
+    EXPECT_EQ(carried.fates[at], found == named.end() ? Fate::keep : found->second);
+    redone += carried.fates[at] == Fate::redo_once ? 1 : 0;
   }
-  EXPECT_GT(redone, 3);
+  EXPECT_GT(redone, 3U);
+  EXPECT_EQ(redone + carried.unknown.size(), named.size());
+}
+
+TEST_P(Planner, SaysWhichFatesCannotBeCarried) {
+  const auto name = [&](auto has) {
+    for (std::size_t v = 0; v < problem_.roots().size(); ++v)
+      if (has(problem_.roots()[v])) return problem_.graph().values()[v].name;
+    return std::string();
+  };
+  const std::string chosen = name([](const Problem::Root& root) { return root.has_choice; });
+  const std::string whole =
+      name([](const Problem::Root& root) { return root.has_choice && root.half_bytes == 0; });
+  NamedFates named{{chosen, Fate::redo_each}, {"image", Fate::spill}, {"nobody", Fate::redo_once}};
+  if (!whole.empty()) named[whole] = Fate::half;
+  const CarriedFates carried = carry_fates(named, problem_);
+  EXPECT_FALSE(carried.is_whole());
+  EXPECT_EQ(carried.unknown, (std::vector<std::string>{"image", "nobody"}));
+  EXPECT_EQ(carried.forbidden.size(), whole.empty() ? 0U : 1U);
+  Fates expected = problem_.all(Fate::keep);
+  if (chosen != whole) expected[problem_.graph().find(chosen).at()] = Fate::redo_each;
+  EXPECT_EQ(carried.fates, expected);
 }
 
 TEST_P(Planner, FindsTheSameFrontierTwiceAndReadsItBackFromItsText) {
@@ -232,16 +256,15 @@ INSTANTIATE_TEST_SUITE_P(Networks, Planner, mini_networks(), network_name);
 TEST(Planner, RefusesAPlanOfAnotherNetwork) {
   Trainer one = make_trainer("resnet20", 4);
   Trainer other = make_trainer("inception_mini", 4);
-  const Problem problem = one.session().problem(0);
+  const Problem problem = one.tapes().problem(0);
   const std::string text = plan_text(make_tape(problem, problem.all(Fate::keep)), problem.graph());
-  EXPECT_THROW(parse_plan(text, other.session().graph(0), "plan"), DataError);
+  EXPECT_THROW(parse_plan(text, other.tapes().graph(0), "plan"), DataError);
 }
 
 TEST(Planner, AccumulationNeedsLessThanTheWholeBatch) {
   Trainer whole = make_trainer("inception_mini", 64);
   Trainer parts = make_trainer("inception_mini", 64, 8);
-  EXPECT_LT(plan_within(parts.session(), {}).floor_bytes,
-            plan_within(whole.session(), {}).floor_bytes);
+  EXPECT_LT(plan_within(parts, {}).floor_bytes, plan_within(whole, {}).floor_bytes);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 class Checker : public testing::Test {
  protected:
   std::optional<std::string> fault(const Tape& tape) {
-    return find_fault(problem_.graph(), tape, trainer_.session().replay_rules(0));
+    return find_fault(problem_.graph(), tape, trainer_.tapes().replay_rules(0));
   }
   // A tape with recomputation, 16-bit forms and transfers in it.
   Tape mixed() {
@@ -43,7 +43,7 @@ class Checker : public testing::Test {
   }
 
   Trainer trainer_ = zoo_trainer("inception_mini", 8);
-  const Problem problem_ = trainer_.session().problem(0);
+  const Problem problem_ = trainer_.tapes().problem(0);
   const Tape good_ = mixed();
 };
 
@@ -104,7 +104,7 @@ TEST_F(Checker, FindsWhatLiesOutsideTheArena) {
 }
 
 TEST_F(Checker, FindsScratchThatLiesOverAnOperand) {
-  const ReplayRules rules = trainer_.session().replay_rules(0);
+  const ReplayRules rules = trainer_.tapes().replay_rules(0);
   const auto [tried, passed] = missed([&](Tape& tape, std::size_t i) {
     Instruction& instruction = tape.instructions[i];
     if (instruction.kind != StepKind::run || instruction.in.empty()) return false;

@@ -44,7 +44,7 @@ TEST(NamedLikeResidents, TheLedgerCountsThemAsWeights) {
     Trainer trainer = make_trainer(names);
     // Files count, where the run directory is memory.
     const Surroundings around{.files = {.checkpoints = 2, .weights = 1, .histograms = 3}};
-    return plan_within(trainer.session(), {.around = around}).ledger.lines;
+    return plan_within(trainer, {.around = around}).ledger.lines;
   };
   const std::vector<LedgerLine> expected = lines(kPlainNames), got = lines(kTrickyNames);
   EXPECT_EQ(got, expected);
@@ -54,13 +54,13 @@ TEST(NamedLikeResidents, TheLedgerCountsThemAsWeights) {
 
 TEST(NamedLikeResidents, RolesTellThemApart) {
   Trainer trainer = make_trainer(kTrickyNames);
-  const Session& session = trainer.session();
-  EXPECT_EQ(session.resident_role("optimizer/kernel"), Role::parameter);
-  EXPECT_EQ(session.resident_role("optimizer/optimizer/kernel/momentum"), Role::optimizer);
-  EXPECT_EQ(session.resident_role("average/gamma"), Role::parameter);
-  EXPECT_EQ(session.resident_role("average/moving_mean"), Role::statistics);
-  EXPECT_EQ(session.resident_role("average/average/gamma"), Role::average);
-  EXPECT_EQ(session.resident_role("accumulated/kernel"), Role::parameter);
+  const PreparedTapes& tapes = trainer.tapes();
+  EXPECT_EQ(tapes.resident_role("optimizer/kernel"), Role::parameter);
+  EXPECT_EQ(tapes.resident_role("optimizer/optimizer/kernel/momentum"), Role::optimizer);
+  EXPECT_EQ(tapes.resident_role("average/gamma"), Role::parameter);
+  EXPECT_EQ(tapes.resident_role("average/moving_mean"), Role::statistics);
+  EXPECT_EQ(tapes.resident_role("average/average/gamma"), Role::average);
+  EXPECT_EQ(tapes.resident_role("accumulated/kernel"), Role::parameter);
 }
 
 TEST(NamedLikeResidents, ACheckpointBringsEveryOneBack) {

@@ -33,7 +33,7 @@ TEST_P(Network, TrainsToTheSameBitsWhereOnlySpillingReaches) {
 TEST_P(Network, LearnsAlikeWithA16BitStash) {
   const Training run{.network = GetParam(), .steps = 10};
   Trainer trainer = make_trainer(run);
-  const Problem problem = trainer.session().problem(0);
+  const Problem problem = trainer.tapes().problem(0);
   std::vector<double> exact;
   std::vector<double> rounded;
   train(run, problem.all(Fate::keep), &exact);
@@ -64,7 +64,7 @@ TEST(Budget, AStepAllocatesNothingAtTheFloor) {
   const Threads threads(2);
   const Training run{.network = "xception_mini"};
   Trainer trainer = make_trainer(run);
-  trainer.plan(frontier_of(run).points.back().fates);
+  plan_by(trainer, frontier_of(run).points.back().fates);
   trainer.open();
   const auto step = [&](std::int64_t number) {
     fill(trainer.image(Purpose::train, kBatch), trainer.tensors(Purpose::train, kBatch).at("label"),
@@ -83,7 +83,7 @@ TEST(Budget, StepTwoAndStepOneThousandHoldTheSameMemory) {
   if (!allocations_are_counted()) GTEST_SKIP() << "a sanitizer holds back what is freed";
   const Training run{.network = "inception_mini"};
   Trainer trainer = make_trainer(run);
-  trainer.plan(frontier_of(run).points.back().fates);
+  plan_by(trainer, frontier_of(run).points.back().fates);
   trainer.open();
   std::int64_t second = 0;
   for (std::int64_t step = 0; step < 1000; ++step) {

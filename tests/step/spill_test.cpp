@@ -12,7 +12,7 @@ class Spilling : public testing::TestWithParam<const char*> {};
 TEST_P(Spilling, OfAllThatBackwardNeedsTrainsToTheSameBits) {
   const Training run{.network = GetParam(), .steps = 6};
   Trainer trainer = make_trainer(run);
-  const Problem problem = trainer.session().problem(0);
+  const Problem problem = trainer.tapes().problem(0);
   EXPECT_TRUE(train(run, problem.all(Fate::spill)) == train(run, problem.all(Fate::keep)));
 }
 

@@ -47,12 +47,17 @@ inline std::vector<std::byte> residents(const Trainer& trainer) {
   return bytes;
 }
 
+// The fates are those of a trainer of the same run.
+inline void plan_by(Trainer& trainer, const Fates& fates) {
+  trainer.plan(name_fates(trainer.tapes().problem(0), fates));
+}
+
 // Weights and state after training by `fates`; the losses go to `losses`.
 inline std::vector<std::byte> train(const Training& run, const Fates& fates,
                                     std::vector<double>* losses = nullptr) {
   Trainer trainer = make_trainer(run);
   const TemporaryFolder folder;
-  trainer.plan(fates);
+  plan_by(trainer, fates);
   trainer.open(folder.path());
   for (std::int64_t step = 0; step < run.steps; ++step) {
     const StepResult result =
@@ -67,7 +72,7 @@ inline std::vector<std::byte> train(const Training& run, const Fates& fates,
 
 inline Frontier frontier_of(const Training& run, const Means& means = {}) {
   Trainer trainer = make_trainer(run);
-  return find_frontier(trainer.session().problem(0), means);
+  return find_frontier(trainer.tapes().problem(0), means);
 }
 
 // Trains at the ends of the frontier and at `budgets` - 1 points between; all must agree to the
