@@ -1,11 +1,18 @@
 #include "job/toml_options.h"
 
-#include <toml++/toml.h>
-
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <sstream>
+
+// With NDEBUG toml++ takes its assertions for promises to the compiler, and malformed keys break
+// some of them: here they are neither checked nor promised.
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
+#define TOML_ASSERT(expression) static_assert(true)
+#include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
 
 #include "base/error.h"
 #include "base/files.h"
@@ -105,12 +112,22 @@ std::string toml_text(const std::string& value) {
   return text.str();
 }
 
+// As it is where TOML allows that, else in quotes.
+std::string key_text(const std::string& key) {
+  const bool is_bare = !key.empty() && std::ranges::all_of(key, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+  });
+  return is_bare ? key : toml_text(key);
+}
+
 }  // namespace
 
 std::string options_text(const std::map<std::string, OptionValue>& options) {
   std::string text;
   for (const auto& [name, value] : options)
-    text += name + " = " + std::visit([](const auto& v) { return toml_text(v); }, value) + "\n";
+    text += key_text(name) + " = " + std::visit([](const auto& v) { return toml_text(v); }, value) +
+            "\n";
   return text;
 }
 

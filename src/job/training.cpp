@@ -86,8 +86,9 @@ void Training::describe() {
                       before, threads_));
   }
   write_file(args, args_text(s_, input, threads_));
-  const Session& session = ready_->trainer.session();
-  write_file(s_.run.out / "plan.txt", plan_text(session.tape(0), session.graph(0)));
+  const Trainer& trainer = ready_->trainer;
+  write_file(s_.run.out / "plan.txt",
+             plan_text(trainer.planned().tape(0), trainer.tapes().graph(0)));
   news_.insert(news_.end(), data_.notes.begin(), data_.notes.end());
   if (!data_.skipped.empty()) {
     const std::filesystem::path list = s_.run.out / "bad_files.txt";
