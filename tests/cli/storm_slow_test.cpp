@@ -25,8 +25,9 @@ TEST_F(Storm, OfAHundredKillsWithRandomBudgetsLosesNothing) {
   while (kills < 100) {
     // Up to a little more than a whole run takes on this machine.
     const double seconds = 0.1 + whole * 0.0012 * static_cast<double>(random() % 1000);
+    // From a little above the smallest budget.
     const std::string memory =
-        random() % 4 == 0 ? "unlimited" : std::to_string(24 + random() % 40) + "MiB";
+        random() % 4 == 0 ? "unlimited" : std::to_string(36 + random() % 40) + "MiB";
     const Outcome outcome = train("killed", std::string(kSettings) + " --memory " + memory,
                                   "timeout -s KILL " + std::to_string(seconds) + " ");
     expect_sound_checkpoint(out("killed"));
