@@ -19,6 +19,7 @@ find_dependency(JPEG)
 find_dependency(PNG)
 find_dependency(WebP)
 find_dependency(EXPAT)
+find_dependency(Snappy)
 include(\${CMAKE_CURRENT_LIST_DIR}/plimsoll-targets.cmake)
 ")
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/plimsoll-config-version.cmake

@@ -28,7 +28,8 @@ int main(int count, char** words) {
   for (int i = 4; i + 1 < count; i += 2) settings.options[words[i]] = words[i + 1];
   try {
     std::printf("%d threads\n", use_threads(0));
-    Run run(settings);
+    Run run(settings, {.on_stall = [](const std::string& text, bool) { std::puts(text.c_str()); },
+                       .sleeps_when_crowded = true});
     running = &run;
     std::signal(SIGINT, [](int) { running->stop(); });
     std::printf("%s from step %ld, %.0f MiB predicted\n", run.directory().c_str(),

@@ -7,9 +7,7 @@ namespace plimsoll::v1 {
 std::vector<KnownNetwork> known_networks() {
   std::vector<KnownNetwork> networks;
   for (const zoo::Network& network : zoo::networks())
-    networks.push_back({.name = std::string(network.name),
-                        .about = std::string(network.about),
-                        .image = network.image});
+    networks.push_back({.name = network.name, .about = network.about, .image = network.image.h});
   return networks;
 }
 

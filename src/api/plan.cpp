@@ -8,8 +8,6 @@ namespace plimsoll::v1 {
 
 Plan make_plan(const Settings& settings) {
   job::RunSettings s = api::run_settings(settings);
-  s.check();
-  s.check_run_options();
   const int threads = team_size();
   const job::Budget budget = job::find_budget(s.memory);
   std::optional<job::TrainingData> data;

@@ -6,6 +6,8 @@
 #include "api/settings.h"
 #include "job/args.h"
 #include "job/training.h"
+#include "machine/crowding.h"
+#include "machine/primitive_cache.h"
 #include "machine/team.h"
 
 namespace plimsoll::v1 {
@@ -58,38 +60,48 @@ struct Publish {
 
 class Run::Body {
  public:
-  explicit Body(const job::RunSettings& settings)
-      : training_(settings, job::find_budget(settings.memory), team_size()),
-        task_(training_.settings().task(training_.data().train.get())) {}
+  Body(const job::RunSettings& settings, const Hooks& hooks)
+      : crowding_(hooks.sleeps_when_crowded ? std::make_unique<CrowdMonitor>(team_size())
+                                            : nullptr),
+        training_(settings, job::find_budget(settings.memory), team_size(), inner(hooks)) {}
 
   std::optional<Event> next() {
     if (training_.is_complete()) return std::nullopt;
     if (stop_.load(std::memory_order_relaxed)) training_.stop();
     const std::optional<RunEvent> event = training_.next();
     if (!event) return std::nullopt;
-    return std::visit(Publish{*task_}, *event);
+    return std::visit(Publish{training_.task()}, *event);
   }
   void stop() { stop_.store(true, std::memory_order_relaxed); }
   const job::Training& training() const { return training_; }
 
  private:
+  job::TrainingHooks inner(const Hooks& hooks) const {
+    job::TrainingHooks inside;
+    inside.stalled = hooks.on_stall;
+    if (crowding_) inside.crowding = [monitor = crowding_.get()] { return monitor->text(); };
+    return inside;
+  }
+
+  std::unique_ptr<CrowdMonitor> crowding_;
   job::Training training_;
-  TaskPtr task_;
   std::atomic<bool> stop_ = false;
 };
 
-Run::Run(const Settings& settings) : Run(std::make_unique<Body>(api::run_settings(settings))) {}
+Run::Run(const Settings& settings, const Hooks& hooks)
+    : Run(std::make_unique<Body>(api::run_settings(settings), hooks)) {}
 Run::Run(std::unique_ptr<Body> body) : body_(std::move(body)) {}
 Run::Run(Run&&) noexcept = default;
 Run& Run::operator=(Run&&) noexcept = default;
 Run::~Run() = default;
 
-Run Run::resume(const std::string& directory, const std::map<std::string, std::string>& changes) {
+Run Run::resume(const std::string& directory, const std::map<std::string, std::string>& changes,
+                const Hooks& hooks) {
   job::RunSettings settings;
   job::read_args(std::filesystem::path(directory) / "args.toml", settings);
   settings.out = settings.resume = directory;
   for (const auto& [name, text] : changes) job::set_option(settings, name, text);
-  return Run(std::make_unique<Body>(settings));
+  return Run(std::make_unique<Body>(api::checked(settings), hooks));
 }
 
 std::optional<Event> Run::next() { return body_->next(); }
@@ -105,5 +117,7 @@ std::int64_t Run::predicted_bytes() const { return body_->training().ready().run
 int use_threads(std::int64_t threads) {
   return plimsoll::use_threads(threads == 0 ? std::nullopt : std::optional(threads));
 }
+
+void use_no_primitive_cache() { plimsoll::use_no_primitive_cache(); }
 
 }  // namespace plimsoll::v1

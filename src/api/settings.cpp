@@ -4,6 +4,12 @@
 
 namespace plimsoll::api {
 
+job::RunSettings checked(job::RunSettings settings) {
+  settings.check();
+  settings.check_run_options();
+  return settings;
+}
+
 job::RunSettings run_settings(const v1::Settings& settings) {
   job::RunSettings s;
   s.model.model = settings.network.name;
@@ -26,7 +32,7 @@ job::RunSettings run_settings(const v1::Settings& settings) {
   s.lr = settings.learning_rate;
   s.out = settings.out;
   for (const auto& [name, text] : settings.options) job::set_option(s, name, text);
-  return s;
+  return checked(s);
 }
 
 }  // namespace plimsoll::api

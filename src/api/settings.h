@@ -7,6 +7,9 @@
 
 namespace plimsoll::api {
 
+// UsageError.
+job::RunSettings checked(job::RunSettings settings);
+// The same, checked.
 job::RunSettings run_settings(const v1::Settings& settings);
 
 }  // namespace plimsoll::api

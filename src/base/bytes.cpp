@@ -124,13 +124,4 @@ std::string to_string(Bytes bytes) {
   bug("no unit for a size");
 }
 
-std::string to_argument(Bytes bytes) {
-  expect(bytes.count > 0, "only a positive size is an argument");
-  if (bytes == kUnlimited) return "unlimited";
-  for (auto unit = kBinary.rbegin(); unit != kBinary.rend(); ++unit)
-    if (bytes.count % unit->bytes == 0)
-      return std::to_string(bytes.count / unit->bytes) + std::string(unit->name);
-  return std::to_string(bytes.count);
-}
-
 }  // namespace plimsoll

@@ -66,8 +66,4 @@ Bytes parse_bytes(std::string_view text, std::string_view where = "size");
 // For people: "1.92 GiB", rounded to two decimals; "2 GiB" and "17 B" where that is exact.
 std::string to_string(Bytes bytes);
 
-// For command lines: the shortest text that parse_bytes reads back as the same count, as "2GiB" or
-// "2061584302". Wants a positive count.
-std::string to_argument(Bytes bytes);
-
 }  // namespace plimsoll

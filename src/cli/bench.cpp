@@ -153,11 +153,11 @@ int run(const Settings& settings) {
         "{} batch {} image {} threads {}: {:.2f} images/s, {:.3f} s/step, {:.0f} GFLOP/s = {:.0f} "
         "% of the "
         "FMA peak ({:.0f}), peak memory {}\n",
-        settings.model.model, input.batch, size, threads, rate, step_seconds, gflops,
+        settings.model.title(), input.batch, size, threads, rate, step_seconds, gflops,
         100 * gflops / peak, peak, to_string(Bytes{memory}));
     return 0;
   }
-  nlohmann::ordered_json json{{"model", settings.model.model},
+  nlohmann::ordered_json json{{"model", settings.model.title()},
                               {"batch", input.batch},
                               {"image", size},
                               {"threads", threads},

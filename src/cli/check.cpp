@@ -118,7 +118,7 @@ void plan_run(Settings& settings, const job::ScannedData& train,
 }
 
 Meaning find_meaning(const Settings& settings, const job::ScannedData& data) {
-  return {.model = settings.model.model,
+  return {.model = settings.model.title(),
           .input = settings.model.input(),
           .run = {},
           .why_not = {},

@@ -15,6 +15,8 @@ Entry add_bench(CLI::App& command);
 Entry add_train(CLI::App& command);
 Entry add_check(CLI::App& command);
 Entry add_eval(CLI::App& command);
+Entry add_export(CLI::App& command);
+Entry add_import(CLI::App& command);
 Entry add_predict(CLI::App& command);
 Entry add_find_lr(CLI::App& command);
 Entry add_top(CLI::App& command);

@@ -72,7 +72,8 @@ nlohmann::ordered_json json_of(const Task& task, const Evaluation& found, const 
 void print_text(const Task& task, const Evaluation& found, const Tally& tally) {
   fmt::print("{} images · loss {:.4f}", found.samples, found.loss);
   for (std::size_t m = 0; m < task.metrics().size(); ++m)
-    fmt::print(" · {}", metric_text(task.metrics()[m], found.metrics[m]));
+    fmt::print(" · {} {}", task.metrics()[m].title,
+               value_text(task.metrics()[m], found.metrics[m]));
   fmt::print("\n");
   const std::vector<ClassResult> classes = tally.classes();
   if (classes.empty()) return;
@@ -117,9 +118,10 @@ int run(const Settings& s) {
   const Stopwatch watch;
   Evaluator evaluator(opened.trainer, pipeline, trained.normalisation(), tally.get());
   const Evaluation& found = evaluator.so_far();
+  const Metric& shown = task.metrics()[0];
   while (evaluator.next())
     bar.show(found.samples, source->size(), watch.seconds(),
-             metric_text(task.metrics()[0], found.metrics[0]));
+             shown.title + " " + value_text(shown, found.metrics[0]));
   if (!s.picture.empty())
     for (const EvaluationPicture& picture :
          tally->pictures(trained.weights.string() + " on " + s.data))

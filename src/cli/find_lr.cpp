@@ -29,7 +29,6 @@ struct Settings : job::TrainingSettings {
   CommonOptions common;
   SweepOptions sweep;
   std::string grid;
-  std::string weights;
   std::string out = "find-lr";
 };
 
@@ -84,7 +83,7 @@ class Bench {
   void restore() {
     Trainer& trainer = ready_.trainer;
     initialise(trainer.session(), trainer.step_graph(), static_cast<std::uint64_t>(s_.seed));
-    if (!s_.weights.empty()) load_weights(SafetensorsReader(s_.weights), trainer);
+    if (!s_.weights.empty()) job::begin_with(s_.weights, s_.weights_by_name, trainer);
   }
   RunData data() {
     return {.train = *pipeline_,
@@ -123,7 +122,7 @@ int run_sweep(const Settings& s, Bench& bench, bool quiet) {
   std::vector<draw::RatePoint> points;
   for (const RateLoss& point : curve) points.push_back({point.rate, point.loss, point.smoothed});
   write_file(std::filesystem::path(s.out) / "curve.svg",
-             draw::learning_rate_picture(s.model.model + " on " + s.data, points, suggestion.rate,
+             draw::learning_rate_picture(s.model.title() + " on " + s.data, points, suggestion.rate,
                                          suggestion.reason));
   if (s.common.json) {
     nlohmann::ordered_json json;
@@ -173,7 +172,7 @@ int run_grid(const Settings& s, Bench& bench, const std::vector<double>& rates, 
       csv += fmt::format("{:g},{},{:.6g},{:.6g}\n", rates[i], k + 1, runs[i][k].loss,
                          runs[i][k].smoothed);
   write_file(std::filesystem::path(s.out) / "grid.csv", csv);
-  draw::LineChart chart{.title = s.model.model + " on " + s.data,
+  draw::LineChart chart{.title = s.model.title() + " on " + s.data,
                         .subtitle = "short runs from the same weights, by learning rate",
                         .x_name = "step",
                         .panels = {{.title = "smoothed loss"}}};
@@ -250,7 +249,7 @@ Entry add_find_lr(CLI::App& command) {
   command.add_option("--steps", s->sweep.steps, "of the sweep, or of each rate of the grid")
       ->capture_default_str();
   command.add_option("--grid", s->grid, "short runs at these rates instead: 1e-3,1e-4,1e-5");
-  command.add_option("--weights", s->weights, "safetensors file to begin with");
+  add_weights(command, *s);
   command.add_option("--out", s->out, "folder for pictures and tables")->capture_default_str();
   s->common.add_to(command);
   command.footer(
@@ -259,6 +258,7 @@ Entry add_find_lr(CLI::App& command) {
       "  plimsoll find-lr photos/ --model xception --batch 8 --grid 1e-1,1e-2,1e-3 --steps 50");
   return [s] {
     s->check();
+    s->settle_normalise();
     return run(*s);
   };
 }

@@ -17,6 +17,7 @@
 #include "cli/manual.h"
 #include "cli/options.h"
 #include "cli/standard_streams.h"
+#include "machine/primitive_cache.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -62,6 +63,8 @@ int run(const std::vector<std::string>& words) {
   add("train", "train a network", add_train);
   add("eval", "loss, accuracy and confusion of trained weights on data", add_eval);
   add("predict", "classes of pictures", add_predict);
+  add("import", "what a file of weights or of a network is, and whether it fits", add_import);
+  add("export", "a trained network as a file for Keras, PyTorch or ONNX", add_export);
   add("find-lr", "which learning rate suits a run", add_find_lr);
   add("check", "what a run would meet: machine, container, every file of the data", add_check);
   add("top", "runs on this machine: memory, speed, loss, refreshed every second", add_top);
@@ -172,6 +175,7 @@ int main(int count, char** words) {
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
   cli::keep_streams_going();
+  use_no_primitive_cache();
   const int code = run_and_complain({words + 1, words + count});
   const int failure = cli::finish_standard_output();
   if (failure == 0) return code;

@@ -24,9 +24,11 @@ void add_optimizer_options(CLI::App& command, job::TrainingSettings& s) {
       ->capture_default_str();
   command.add_option("--class-weights", s.class_weights,
                      "balanced, or NAME=WEIGHT separated by commas");
-  command.add_option("--freeze", s.freeze,
-                     "layers that stay as they are: names with * and ?, separated by commas; a "
-                     "frozen BatchNorm uses its running statistics");
+  command.add_option(
+      "--freeze", s.freeze,
+      "layers that stay as they are: body (all but the head), or names with * and ?, "
+      "separated by commas, ! before those that do learn; a frozen BatchNorm uses its "
+      "running statistics");
   command.add_option("--lr-for", s.lr_for,
                      "rates of their own: PATTERN=FACTOR of layers, separated by commas");
   command.add_option("--bn-momentum", s.bn_momentum,
@@ -52,6 +54,8 @@ void add_rate_options(CLI::App& command, job::RunSettings& s) {
   command.add_flag("--scale-lr", s.scale_lr, "times batch/256; else --lr is what it says");
   command.add_option("--unfreeze-after", s.unfreeze_after, "epochs after which nothing is frozen")
       ->capture_default_str();
+  command.add_option("--thaw-lr", s.thaw_lr, "rate of what was frozen until then, times the rate")
+      ->capture_default_str();
 }
 
 void add_data_options(CLI::App& command, job::TrainingSettings& s, const std::string& data) {
@@ -62,8 +66,8 @@ void add_data_options(CLI::App& command, job::TrainingSettings& s, const std::st
       ->capture_default_str();
   command.add_option("--augment", s.augment,
                      "random changes: horizontal_flip,zoom_range=0.2,random_resized_crop=0.35:1");
-  command.add_option("--normalise", s.normalise, "tf, caffe, torch, scale or none")
-      ->capture_default_str();
+  command.add_option("--normalise", s.normalise,
+                     "tf, caffe, torch, slim, scale or none; default: as --weights want, or tf");
   command.add_option("--resize", s.resize, "nearest, bilinear, bicubic, area; -antialias")
       ->capture_default_str();
   command.add_option("--bad-files", s.bad_files, "stop, or skip what cannot be read")
@@ -94,7 +98,11 @@ void begin_group(CLI::App& command, const std::string& name) {
 
 void add_options(CLI::App& command, job::ModelSettings& s) {
   begin_group(command, "network");
-  command.add_option("--model", s.model, "network of the zoo (see `plimsoll summary --list`)")
+  command
+      .add_option(
+          "--model", s.model,
+          "network of the zoo (`plimsoll summary --list`), or a file that describes one: Keras's "
+          "JSON, .keras, .h5")
       ->capture_default_str();
   command
       .add_option_function<std::string>(
@@ -162,11 +170,20 @@ void add_options(CLI::App& command, job::RunSettings& s, const std::string& data
                      "run directory; default: the first free of runs/<model>, runs/<model>2, ...");
   command.add_option("--resume", s.resume, "go on with this run directory, with its options");
   command.add_flag("--fresh", s.fresh, "a new run, even if one like it was left unfinished");
-  command.add_option("--weights", s.weights, "safetensors file to begin with");
+  add_weights(command, s);
   command.add_option("--save-every", s.save_every, "steps, or a time: 100, 30s, 5min, 2h")
       ->capture_default_str();
   command.add_option("--keep", s.run.save.keep, "checkpoints to keep")->capture_default_str();
   add_watch_options(command, s);
+}
+
+void add_weights(CLI::App& command, job::TrainingSettings& s) {
+  command.add_option("--weights", s.weights,
+                     "file to begin with: safetensors, Keras .h5, .weights.h5, .keras, PyTorch "
+                     ".pth, a TensorFlow checkpoint");
+  command.add_flag("--weights-by-name", s.weights_by_name,
+                   "layers of that file by their names, and those alone that match; else all, by "
+                   "their order");
 }
 
 void add_threads(CLI::App& command, std::optional<std::int64_t>& threads) {

@@ -106,7 +106,7 @@ Json plan_json(const Settings& s, const job::Ready& ready, const FrameworkEstima
   const Problem problem = ready.trainer.tapes().problem(0);
   const FateShares shares = shares_of(problem, run.plan.fates);
   const Usage usage = usage_of(problem, run.plan.fates);
-  Json json{{"model", s.model.model},
+  Json json{{"model", s.model.title()},
             {"batch", s.model.batch},
             {"image", fmt::format("{}x{}", input.image.h, input.image.w)},
             {"classes", s.model.class_count()},
@@ -151,7 +151,7 @@ void write_picture(const Settings& s, const job::Ready& ready) {
   const PlannedTapes& tapes = ready.trainer.planned();
   const nn::Input input = s.model.input();
   write_file(s.picture, plan_svg(usage_of(tapes.problem(0), ready.run.plan.fates),
-                                 {.title = fmt::format("{}, batch {}, {}x{}", s.model.model,
+                                 {.title = fmt::format("{}, batch {}, {}x{}", s.model.title(),
                                                        s.model.batch, input.image.h, input.image.w),
                                   .resident_bytes = tapes.resident_bytes(),
                                   .beside_bytes = ready.run.plan.total_bytes - tapes.arena_bytes(),
@@ -164,7 +164,7 @@ void print_plan(const Settings& s, const job::Ready& ready, const FrameworkEstim
                 int threads) {
   const nn::Input input = s.model.input();
   const job::PlannedRun& run = ready.run;
-  fmt::print("{} · batch {}{} · {}x{} · {} classes · {} · {} threads\n{}\n{}\n", s.model.model,
+  fmt::print("{} · batch {}{} · {}x{} · {} classes · {} · {} threads\n{}\n{}\n", s.model.title(),
              s.model.batch, s.model.batch_max ? " (the largest that fits)" : "", input.image.h,
              input.image.w, s.model.class_count(), s.optimizer.name, threads,
              budget_text(run.budget), ledger_text(run));

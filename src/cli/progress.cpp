@@ -45,9 +45,9 @@ void PhaseBar::show(std::int64_t done, std::int64_t total, double seconds,
   std::fflush(stderr);
 }
 
-std::string metric_text(const Metric& metric, double value) {
-  return metric.unit == Metric::Unit::share ? fmt::format("{} {:.2f} %", metric.title, 100 * value)
-                                            : fmt::format("{} {:.4f}", metric.title, value);
+std::string value_text(const Metric& metric, double value) {
+  return metric.unit == Metric::Unit::share ? fmt::format("{:.2f} %", 100 * value)
+                                            : fmt::format("{:.4f}", value);
 }
 
 ProgressPrinter::ProgressPrinter(bool quiet, std::int64_t budget_bytes, const Task& task)

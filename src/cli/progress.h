@@ -31,8 +31,8 @@ class PhaseBar {
   double last_ = 0;
 };
 
-// "top-1 87.25 %", "mae 0.1234".
-std::string metric_text(const Metric& metric, double value);
+// "87.25 %", "0.1234".
+std::string value_text(const Metric& metric, double value);
 
 // A run as it goes. Messages may come from a second thread.
 class ProgressPrinter {

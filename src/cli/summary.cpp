@@ -47,19 +47,22 @@ std::string keras_shape(const Spec& spec) {
 Table make_table(const job::ModelSettings& options) {
   nn::Builder builder(op_table(), options.input(), nn::Mode::training);
   const nn::Heads heads = options.factory()(builder);
-  std::vector<std::size_t> outputs{builder.layer_of(heads.logits)};
-  if (heads.auxiliary) outputs.push_back(builder.layer_of(heads.auxiliary));
+  std::vector<nn::Source> outputs{builder.source_of(heads.logits)};
+  if (heads.auxiliary) outputs.push_back(builder.source_of(heads.auxiliary));
   Table table;
-  for (std::size_t index : nn::keras_order(builder.layers(), outputs)) {
-    const nn::Layer& layer = builder.layers()[index];
+  const std::vector<nn::Layer> layers = nn::in_keras_order(builder.layers(), outputs);
+  for (const nn::Layer& layer : layers) {
     Row row{.name = layer.name,
             .type = layer.type,
-            .shape = keras_shape(layer.output_spec),
+            .shape = keras_shape(layer.output_spec()),
             .inputs = {},
             .params = layer.parameter_count(),
-            .activation_bytes = layer.output_spec.bytes()};
-    for (std::size_t input : layer.inputs)
-      row.inputs += (row.inputs.empty() ? "" : ", ") + builder.layers()[input].name;
+            .activation_bytes = 0};
+    for (const nn::LayerCall& call : layer.calls) {
+      row.activation_bytes += call.output_spec.bytes();
+      for (const nn::Source& input : call.inputs)
+        row.inputs += (row.inputs.empty() ? "" : ", ") + layers[input.layer].name;
+    }
     for (const nn::Parameter& parameter : layer.parameters)
       if (parameter.trainable) table.trainable += parameter.spec.shape.elements();
     table.params += row.params;
@@ -115,12 +118,13 @@ void print_list(bool json) {
   if (json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const zoo::Network& network : zoo::networks())
-      list.push_back({{"name", network.name}, {"about", network.about}, {"image", network.image}});
+      list.push_back(
+          {{"name", network.name}, {"about", network.about}, {"image", network.image.h}});
     fmt::print("{}", json_text(list));
     return;
   }
   for (const zoo::Network& network : zoo::networks())
-    fmt::print("{:<20} {:>4}x{:<4} {}\n", network.name, network.image, network.image,
+    fmt::print("{:<20} {:>4}x{:<4} {}\n", network.name, network.image.h, network.image.w,
                network.about);
 }
 

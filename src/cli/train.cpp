@@ -59,9 +59,7 @@ void print_ledger(const job::PlannedRun& run, const RunReport& report) {
 std::string validation_text(const Task& task, const RunReport& report) {
   const Metric& metric = task.metrics()[0];
   if (!report.validation) return metric.name + " not measured";
-  const double value = report.validation->metrics[0];
-  return metric.name + (metric.unit == Metric::Unit::share ? fmt::format(" {:.2f} %", 100 * value)
-                                                           : fmt::format(" {:.4f}", value));
+  return metric.name + " " + value_text(metric, report.validation->metrics[0]);
 }
 
 // What begins, once its plan is made.
@@ -70,7 +68,7 @@ void print_beginning(const job::Training& training, const job::Budget& budget, i
   const job::TrainingData& data = training.data();
   fmt::print(
       "{} · {} images to train on, {} to validate · {} classes · batch {} · {} threads · {}\n",
-      s.model.model, data.train->size(), data.validation ? data.validation->size() : 0,
+      s.model.title(), data.train->size(), data.validation ? data.validation->size() : 0,
       s.model.class_count(), s.model.batch, threads, s.run.out.string());
   fmt::print("{}", lossy_text(s.memory));
   const job::Ready& ready = training.ready();
@@ -80,7 +78,7 @@ void print_beginning(const job::Training& training, const job::Budget& budget, i
 
 void print_end(const Settings& s, const job::Training& training, const RunReport& report) {
   const std::filesystem::path& out = training.settings().run.out;
-  const Task& task = training.ready().trainer.task();
+  const Task& task = training.task();
   if (s.common.json) {
     fmt::print("{}", report_json(task, report));
   } else {
@@ -123,7 +121,7 @@ int run(Settings& s) {
                training.resumed()->step);
     return 0;
   }
-  printer.emplace(quiet, budget.bytes, training.ready().trainer.task());
+  printer.emplace(quiet, budget.bytes, training.task());
   if (!quiet) print_beginning(training, budget, threads);
   listen_to_signals();
   std::optional<RunReport> report;

@@ -43,7 +43,7 @@ Session::Session(const PlannedTapes& planned, const std::filesystem::path& spill
   arena_ = std::make_unique<Arena>(arena_bytes());
   for (std::size_t t = 0; t < size(); ++t) {
     for (PreparedNode& node : shared().tapes[t].nodes)
-      if (node.job) node.job->make_ready();
+      if (node.job) node.job->compile();
     bound_.push_back(bind(t));
   }
 }

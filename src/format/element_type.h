@@ -5,8 +5,6 @@
 #include <optional>
 #include <string_view>
 
-#include "tensor/spec.h"
-
 namespace plimsoll {
 
 enum class ElementType : std::uint8_t {
@@ -32,9 +30,5 @@ std::int64_t size_of(ElementType type);
 // As safetensors writes it: "F32", "BF16", "BOOL".
 std::string_view name_of(ElementType type);
 std::optional<ElementType> find_element_type(std::string_view name);
-
-ElementType element_type_of(DType dtype);
-// Nothing where the engine has no such type.
-std::optional<DType> find_dtype(ElementType type);
 
 }  // namespace plimsoll

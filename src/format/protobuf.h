@@ -38,6 +38,8 @@ class ProtoReader {
       : rest_(message), origin_(origin) {}
 
   bool at_end() const { return rest_.empty(); }
+  // Of the next field, counted from the origin.
+  std::size_t position() const { return static_cast<std::size_t>(rest_.data() - origin_.data()); }
 
   // The next field; nothing at the end.
   std::optional<ProtoField> next() {
@@ -124,6 +126,12 @@ class ProtoWriter {
     key(number, WireType::bytes);
     varint(content.size());
     text_ += content;
+    return *this;
+  }
+  // The beginning of a field of `length` bytes that are written elsewhere, behind this text.
+  ProtoWriter& begin_bytes(std::uint32_t number, std::uint64_t length) {
+    key(number, WireType::bytes);
+    varint(length);
     return *this;
   }
   ProtoWriter& message(std::uint32_t number, const ProtoWriter& inner) {

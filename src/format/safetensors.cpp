@@ -40,23 +40,12 @@ std::uint64_t read_little_endian(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-std::int64_t StoredTensor::bytes() const {
-  std::int64_t bytes = size_of(type);
-  for (const std::int64_t dim : shape) bytes *= dim;
-  return bytes;
-}
-
-std::string to_string(const StoredTensor& tensor) {
-  std::string text(name_of(tensor.type));
-  text += " [";
-  for (std::size_t i = 0; i < tensor.shape.size(); ++i)
-    text += (i > 0 ? ", " : "") + std::to_string(tensor.shape[i]);
-  return text + "]";
-}
-
 SafetensorsWriter::SafetensorsWriter(std::filesystem::path path, std::vector<StoredTensor> tensors,
-                                     const Metadata& metadata)
-    : file_(std::move(path)), tensors_(with_checksums(std::move(tensors))) {
+                                     const Metadata& metadata, Checksums checksums)
+    : file_(std::move(path)),
+      count_(tensors.size()),
+      has_checksums_(checksums == Checksums::written),
+      tensors_(has_checksums_ ? with_checksums(std::move(tensors)) : std::move(tensors)) {
   const std::string header = make_header(tensors_, metadata);
   file_.write(header);
   checksums_.push_back(crc32_of(std::as_bytes(std::span(header))));
@@ -65,7 +54,7 @@ SafetensorsWriter::SafetensorsWriter(std::filesystem::path path, std::vector<Sto
 }
 
 void SafetensorsWriter::skip_finished() {
-  while (current_ < tensors_.size() - 1 && written_ == tensors_[current_].bytes()) {
+  while (current_ < count_ && written_ == tensors_[current_].bytes()) {
     ++current_;
     written_ = 0;
     checksums_.push_back(0);
@@ -74,8 +63,9 @@ void SafetensorsWriter::skip_finished() {
 
 void SafetensorsWriter::append(std::string_view name, std::span<const std::byte> piece) {
   if (piece.empty()) return;
+  expect(current_ < count_, "a tensor more than there are");
   const StoredTensor& tensor = tensors_[current_];
-  expect(current_ < tensors_.size() - 1 && tensor.name == name, "a tensor out of its turn");
+  expect(tensor.name == name, "a tensor out of its turn");
   const auto size = static_cast<std::int64_t>(piece.size());
   expect(size <= tensor.bytes() - written_, "more bytes than the tensor has");
   file_.write(piece);
@@ -85,12 +75,12 @@ void SafetensorsWriter::append(std::string_view name, std::span<const std::byte>
 }
 
 void SafetensorsWriter::commit() {
-  expect(current_ == tensors_.size() - 1, "a tensor is not complete");
+  expect(current_ == count_, "a tensor is not complete");
   checksums_.pop_back();
   std::string bytes;
   for (const std::uint32_t checksum : checksums_)
     for (int i = 0; i < 4; ++i) bytes += static_cast<char>(checksum >> (8 * i) & 0xFF);
-  file_.write(bytes);
+  if (has_checksums_) file_.write(bytes);
   std::vector<std::byte> buffer(kProofBuffer);
   SafetensorsReader(file_.temporary()).verify(buffer);
   file_.commit();
@@ -156,21 +146,25 @@ void SafetensorsReader::read(std::string_view name, std::span<std::byte> buffer,
                              const Take& take) const {
   const auto at = index_.find(name);
   expect(at != index_.end(), "a tensor that the file does not have");
+  read(at->second, buffer, take);
+}
+
+void SafetensorsReader::read(std::size_t tensor, std::span<std::byte> buffer,
+                             const Take& take) const {
   expect(!buffer.empty(), "reading needs a buffer");
-  const std::int64_t size = tensors_[at->second].bytes();
+  const std::int64_t size = tensors_[tensor].bytes();
   std::uint32_t checksum = 0;
   for (std::int64_t done = 0; done < size;) {
     const std::int64_t part = std::min(size - done, static_cast<std::int64_t>(buffer.size()));
     const std::span<std::byte> piece = buffer.first(static_cast<std::size_t>(part));
-    file_.read_at(offsets_[at->second] + done, piece);
+    file_.read_at(offsets_[tensor] + done, piece);
     if (has_checksums()) checksum = crc32_of(piece, checksum);
     take(piece);
     done += part;
   }
-  if (has_checksums() && checksum != checksums_[at->second + 1])
-    throw DataError({.where = file_.path.string() + ": byte " +
-                              std::to_string(offsets_[at->second]) + ": tensor '" +
-                              std::string(name) + "'",
+  if (has_checksums() && checksum != checksums_[tensor + 1])
+    throw DataError({.where = file_.path.string() + ": byte " + std::to_string(offsets_[tensor]) +
+                              ": tensor '" + tensors_[tensor].name + "'",
                      .got = "its bytes do not match their checksum",
                      .expected = "expected an undamaged file",
                      .hint = "restore it from a copy, or resume from another checkpoint"});

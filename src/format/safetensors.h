@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -17,23 +16,14 @@
 #include <vector>
 
 #include "base/files.h"
-#include "format/element_type.h"
+#include "format/tensor_file.h"
 
 namespace plimsoll {
 
-struct StoredTensor {
-  std::string name;
-  ElementType type = ElementType::f32;
-  std::vector<std::int64_t> shape;  // empty: a scalar
-
-  std::int64_t bytes() const;
-  bool operator==(const StoredTensor&) const = default;
-};
-
-// "F32 [64, 3, 7, 7]".
-std::string to_string(const StoredTensor& tensor);
-
 using Metadata = std::map<std::string, std::string>;
+
+// `none`: for programs that want every tensor of a file to be one of theirs.
+enum class Checksums : std::uint8_t { written, none };
 
 // Writes one file. The same tensors, metadata and bytes give the same file, bit for bit. The file
 // appears when commit() returns; a writer destroyed before leaves nothing. Thread-compatible.
@@ -42,7 +32,7 @@ class SafetensorsWriter {
   // Writes the header. UsageError if a name is reserved, twice there or not UTF-8; DataError if
   // the file cannot be written.
   SafetensorsWriter(std::filesystem::path path, std::vector<StoredTensor> tensors,
-                    const Metadata& metadata);
+                    const Metadata& metadata, Checksums checksums = Checksums::written);
 
   // The next bytes of `name`, which must be the tensor whose turn it is: tensors come in the order
   // of the constructor, each in as many pieces as is convenient. Anything else is a bug.
@@ -56,6 +46,8 @@ class SafetensorsWriter {
   void skip_finished();
 
   AtomicFile file_;
+  std::size_t count_;  // of tensors without the checksums
+  bool has_checksums_;
   std::vector<StoredTensor> tensors_;
   std::vector<std::uint32_t> checksums_;  // of the header, then of each tensor
   std::size_t current_ = 0;
@@ -65,24 +57,24 @@ class SafetensorsWriter {
 // Reads one file, ours or another program's. The constructor reads and checks the header: sizes,
 // types, shapes against bytes, ranges without gap or overlap up to the end of the file. Every
 // failure is a DataError that names the file and the byte or tensor. Thread-compatible.
-class SafetensorsReader {
+class SafetensorsReader final : public TensorFile {
  public:
   static constexpr std::int64_t kMaxHeader = 100'000'000;
 
   explicit SafetensorsReader(const std::filesystem::path& path);
 
   // In the order of their bytes; the checksums are not among them.
-  const std::vector<StoredTensor>& tensors() const { return tensors_; }
+  const std::vector<StoredTensor>& tensors() const override { return tensors_; }
   const Metadata& metadata() const { return metadata_; }
   // Null if there is none; valid as long as the reader.
   const StoredTensor* find(std::string_view name) const;
   const std::filesystem::path& path() const { return file_.path; }
   bool has_checksums() const { return !checksums_.empty(); }
 
-  // Hands the tensor's bytes to `take` in order, in pieces that fill `buffer` (the last may be
-  // shorter), then checks them against the file's checksum if it has one: what was taken counts
-  // only when this returns. The name must be one of tensors(); the buffer must not be empty.
-  using Take = std::function<void(std::span<const std::byte> piece)>;
+  // Checks what was read against the file's checksum if it has one: what was taken counts only when
+  // this returns.
+  void read(std::size_t tensor, std::span<std::byte> buffer, const Take& take) const override;
+  // The name must be one of tensors().
   void read(std::string_view name, std::span<std::byte> buffer, const Take& take) const;
 
   // Reads everything once against the checksums. Does nothing if the file has none.

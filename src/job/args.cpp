@@ -71,6 +71,7 @@ void visit_training(TrainingSettings& s, const Visit& visit) {
   visit("l2", s.l2);
   visit("freeze", s.freeze);
   visit("lr-for", s.lr_for);
+  visit("thaw-lr", s.thaw_lr);
   visit("bn-momentum", s.bn_momentum, 0.0);
   visit("ema", s.average);
   visit("seed", s.seed);
@@ -88,6 +89,7 @@ void visit_options(RunSettings& s, const Visit& visit) {
   visit("schedule", s.run.schedule.name);
   visit("warmup", s.run.schedule.warmup);
   visit("weights", Place{s.weights});
+  visit("weights-by-name", s.weights_by_name);
   visit("unfreeze-after", s.unfreeze_after);
   visit("early-stop", s.run.early_stop);
   visit("monitor", s.monitor);
@@ -223,6 +225,8 @@ std::string args_text(const RunSettings& settings, const nn::Input& input, int t
   s.model.classes = settings.model.class_count();
   s.momentum = settings.optimizer_options().momentum;
   s.threads = threads;
+  if (!settings.model.network_text().empty())
+    s.model.model = std::filesystem::absolute(settings.run.out / kNetworkFile).string();
   std::map<std::string, OptionValue> options;
   visit_options(s, Writer(options));
   return options_text(options);

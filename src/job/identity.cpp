@@ -34,7 +34,7 @@ std::string number_text(double value) { return to_string(AttrValue(value)); }
 RunIdentity identity_of(const RunSettings& s, const TrainingData& loaded, const nn::Input& input) {
   const OptimizerOptions optimizer = s.optimizer_options();
   RunIdentity identity;
-  identity.is = {{"model", s.model.model},
+  identity.is = {{"model", s.model.network().name},
                  {"image", fmt::format("{}x{}", input.image.h, input.image.w)},
                  {"channels", std::to_string(input.channels)},
                  {"classes", std::to_string(s.model.class_count())},
@@ -46,9 +46,11 @@ RunIdentity identity_of(const RunSettings& s, const TrainingData& loaded, const 
                  {"data", fingerprint(*loaded.train)},
                  {"pictures", fmt::format("content {:016x}", loaded.train_content)},
                  {"seed", std::to_string(s.seed)}};
+  if (const std::string& text = s.model.network_text(); !text.empty())
+    identity.is["network"] = text;
   // Of one label each nothing is said, as ever.
-  if (loaded.train->target_kind() == TargetKind::labels) identity.is["targets"] = "labels";
-  if (loaded.train->target_kind() == TargetKind::numbers) identity.is["targets"] = "numbers";
+  if (const TargetKind kind = loaded.train->target_kind(); kind != TargetKind::label)
+    identity.is["targets"] = to_string(kind);
   identity.with = {{"batch", std::to_string(input.batch)},
                    {"accumulate", std::to_string(s.memory.accumulate)},
                    {"stash", s.memory.stash},
@@ -75,6 +77,7 @@ RunIdentity identity_of(const RunSettings& s, const TrainingData& loaded, const 
                                                                   fingerprint(*loaded.validation),
                                                                   loaded.validation_content)
                                                     : "none"}};
+  if (s.unfreeze_after > 0) identity.with["thaw-lr"] = number_text(s.thaw_lr);
   return identity;
 }
 
@@ -95,7 +98,7 @@ RunFiles files_of(const RunSettings& settings, const TrainingData& loaded, const
   constexpr std::int64_t kPerEpoch = 2048;
   constexpr std::int64_t kPerConfusion = 256;  // of two classes: a cell of the picture, replaced
   const auto classes = std::ssize(loaded.train->class_names());
-  const std::int64_t cells = classes <= ClassCounts::kMostConfused ? classes * classes : 0;
+  const std::int64_t cells = ClassCounts::cells(classes);
   return {.checkpoints = checkpoints,
           .weights = loaded.validation ? 1 : 0,
           .histograms = run.histograms ? epochs : 0,

@@ -3,6 +3,9 @@
 #pragma once
 
 #include "job/args.h"
+#include "job/begin_weights.h"
+#include "job/exported_model.h"
+#include "job/file_report.h"
 #include "job/identity.h"
 #include "job/levers.h"
 #include "job/ready.h"

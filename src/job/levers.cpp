@@ -71,7 +71,8 @@ std::int64_t largest_batch(const Variants& variants, std::int64_t budget, std::i
   return 0;
 }
 
-// The team of threads, for as long as kernels are chosen for another number of them.
+// As long as it lives, kernels are chosen for a team of one. OpenMP keeps this number for each
+// thread of a program, so nobody but the caller sees it.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }

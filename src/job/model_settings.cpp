@@ -1,11 +1,64 @@
 #include "job/model_settings.h"
 
 #include <charconv>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "interop/imported_file.h"
+#include "interop/keras_network.h"
+#include "ops/table.h"
 
 namespace plimsoll::job {
+
+struct NamedNetwork::Read {
+  std::string model, given;  // what was asked for
+  std::string description;
+  zoo::Network network;
+};
+
+const NamedNetwork::Read& NamedNetwork::read(const std::string& model,
+                                             const std::string& description) const {
+  if (read_ && read_->model == model && read_->given == description) return *read_;
+  std::string text = description;
+  const zoo::Network* known = text.empty() ? zoo::find_known(model) : nullptr;
+  std::error_code error;
+  if (known == nullptr && text.empty()) {
+    if (!std::filesystem::is_regular_file(model, error)) known = &zoo::find_network(model);
+  }
+  if (known == nullptr && text.empty()) {
+    interop::ImportedFile file = interop::open_imported(model);
+    text = std::move(file.description);
+    if (text.empty() && !file.network.empty()) known = zoo::find_known(file.network);
+    if (text.empty() && known == nullptr)
+      throw UsageError({.where = "--model " + model,
+                        .got = file.format + " without a description of its network",
+                        .expected =
+                            "expected a network of the zoo, or a file that has one: Keras's "
+                            "JSON, .keras, or .h5 of a whole model",
+                        .hint = "weights alone are given by --weights, beside --model"});
+  }
+  read_ = std::make_shared<const Read>(
+      Read{.model = model,
+           .given = description,
+           .description = text,
+           .network = known != nullptr ? *known : interop::make_network(text, model)});
+  return *read_;
+}
+
+const zoo::Network& NamedNetwork::find(const std::string& model,
+                                       const std::string& description) const {
+  return read(model, description).network;
+}
+
+const std::string& NamedNetwork::description(const std::string& model,
+                                             const std::string& given) const {
+  return read(model, given).description;
+}
+
+std::string ModelSettings::title() const {
+  return network_text().empty() ? network().name : std::filesystem::path(model).stem().string();
+}
 namespace {
 
 constexpr std::int64_t kLargestBatch = 1 << 20;
@@ -58,7 +111,7 @@ nn::Input ModelSettings::input() const {
   check_range("--channels", depth, 1, 4096);
   return {.batch = batch,
           .channels = depth,
-          .image = image.empty() ? nn::Size2(chosen.image) : parse_image_size(image)};
+          .image = image.empty() ? chosen.image : parse_image_size(image)};
 }
 
 std::int64_t ModelSettings::class_count() const {
@@ -70,6 +123,13 @@ std::int64_t ModelSettings::class_count() const {
 NetworkFactory ModelSettings::factory() const {
   const zoo::Options options{.classes = class_count(), .dropout = dropout, .auxiliary = auxiliary};
   return [build = network().build, options](nn::Builder& net) { return build(net, options); };
+}
+
+std::string ModelSettings::head() const {
+  nn::Builder builder(op_table(), input(), nn::Mode::inference);
+  const nn::Heads heads = factory()(builder);
+  const nn::Layer* layer = nn::find_head(builder.layers(), builder.source_of(heads.logits));
+  return layer == nullptr ? "" : layer->name;
 }
 
 }  // namespace plimsoll::job

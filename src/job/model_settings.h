@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "nn/nn.h"
@@ -10,8 +11,24 @@
 
 namespace plimsoll::job {
 
+// The network that words name, read once. Copies share it.
+class NamedNetwork {
+ public:
+  // `model`: of the zoo, or a file that describes one; `description`: where it is not empty, that
+  // is the network. Valid until the next call. UsageError, DataError.
+  const zoo::Network& find(const std::string& model, const std::string& description) const;
+  // Its description; empty for networks of the zoo.
+  const std::string& description(const std::string& model, const std::string& given) const;
+
+ private:
+  struct Read;
+  const Read& read(const std::string& model, const std::string& description) const;
+  mutable std::shared_ptr<const Read> read_;
+};
+
 struct ModelSettings {
-  std::string model = "inception_v3";
+  std::string model = "inception_v3";  // of the zoo, or a file: Keras's JSON, .keras, .h5
+  std::string description;             // Keras's JSON, for a network that is known by that alone
   std::int64_t batch = 32;
   bool batch_max = false;     // the largest that fits the budget; `batch` is then found
   std::string image;          // "299", "200x300"; empty: the network's own
@@ -23,10 +40,18 @@ struct ModelSettings {
   // A number or "max".
   void set_batch(const std::string& text);
   // Checked values. UsageError names the option.
-  const zoo::Network& network() const { return zoo::find_network(model); }
+  const zoo::Network& network() const { return named.find(model, description); }
+  // Keras's JSON of a network that is not of the zoo; else empty.
+  const std::string& network_text() const { return named.description(model, description); }
+  // For people and folders: a file's name without its ending.
+  std::string title() const;
   nn::Input input() const;
   std::int64_t class_count() const;
   NetworkFactory factory() const;
+  // The name of the layer that tells the classes apart.
+  std::string head() const;
+
+  NamedNetwork named = {};
 };
 
 // "299" or "200x300"; UsageError on anything else.

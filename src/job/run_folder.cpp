@@ -39,13 +39,14 @@ bool is_unfinished(const fs::path& folder) {
 
 // The newest unfinished run of the very same kind, if any.
 fs::path find_unfinished(const RunSettings& settings) {
+  const std::string title = settings.model.title();
   fs::path best;
   fs::file_time_type newest;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("runs", error)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(settings.model.model) ||
-        name.find_first_not_of("0123456789", settings.model.model.size()) != std::string::npos ||
+    if (!name.starts_with(title) ||
+        name.find_first_not_of("0123456789", title.size()) != std::string::npos ||
         !fs::exists(last_checkpoint(entry.path()), error) || !is_unfinished(entry.path()) ||
         find_lock_holder(entry.path() / kLock))
       continue;
@@ -71,7 +72,7 @@ fs::path last_checkpoint(const fs::path& folder) { return folder / "weights" / "
 RunFolder open_run_folder(const RunSettings& settings) {
   fs::path path = settings.out;
   if (path.empty() && !settings.fresh) path = find_unfinished(settings);
-  if (path.empty()) path = make_unique_directory("runs", settings.model.model);
+  if (path.empty()) path = make_unique_directory("runs", settings.model.title());
   RunFolder folder{.path = path, .lock = claim(path)};
   if (!fs::exists(last_checkpoint(path))) {
     if (!settings.resume.empty())

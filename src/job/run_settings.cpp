@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "job/identity.h"
 
 namespace plimsoll::job {
 namespace {
 
 constexpr std::int64_t kMostEpochs = 1'000'000'000;
+constexpr Bytes kLargestNetwork = 64_MiB;
 
 }  // namespace
 
@@ -36,11 +38,14 @@ void RunSettings::check_run_options() {
                   .on_diverge = parse_answer(on_diverge, "--on-diverge", true),
                   .on_plateau = parse_answer(on_plateau, "--on-plateau", false),
                   .on_stall = parse_answer(on_stall, "--on-stall", false)};
-  if (!weights.empty()) SafetensorsReader{weights};
+  if (const std::filesystem::path own = std::filesystem::path(resume) / kNetworkFile;
+      !resume.empty() && std::filesystem::exists(own))
+    model.description = read_file(own, kLargestNetwork);
+  settle_normalise();
 }
 
 void RunSettings::settle(const TrainingData& loaded, const nn::Input& input) {
-  run.model = model.model;
+  run.model = model.title();
   run.data = data;
   run.batch = input.batch;
   run.drop_last = drop_last;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "job/begin_weights.h"
 #include "job/levers.h"
 #include "ops/table.h"
 #include "run/checkpoint.h"
@@ -43,27 +44,30 @@ Normalisation TrainedModel::normalisation() const {
   return {.mode = parse_normalisation(normalise, "--normalise")};
 }
 
-TrainedModel find_trained(const std::string& path, const ModelSettings& asked) {
-  TrainedModel trained{.weights = weights_of(path), .model = asked};
-  const SafetensorsReader file(trained.weights);
+std::int64_t classes_of(const interop::ImportedFile& file) {
+  if (file.layers.empty()) return 0;
+  const StoredTensor& last = file.tensors->tensors()[file.layers.back().weights.back().tensor];
+  return last.shape.size() == 1 ? last.shape[0] : 0;
+}
+
+namespace {
+
+// What a run of ours wrote of itself.
+void read_own(const SafetensorsReader& file, const ModelSettings& asked, TrainedModel& trained) {
   const Metadata& about = file.metadata();
   const auto say = [&](const std::string& key, auto take) {
     if (const auto found = about.find(key); found != about.end()) take(found->second);
   };
-  const bool ours = about.contains("run.model");
-  if (!ours && asked.model.empty())
-    throw UsageError({.where = trained.weights.string(),
-                      .got = "the file does not say which network it is for",
-                      .expected = "expected --model beside it"});
-  if (asked.model.empty()) say("run.model", [&](const std::string& v) { trained.model.model = v; });
+  if (asked.model.empty()) {
+    say("run.model", [&](const std::string& v) { trained.model.model = v; });
+    say("run.network", [&](const std::string& v) { trained.model.description = v; });
+  }
   if (asked.image.empty()) say("run.image", [&](const std::string& v) { trained.model.image = v; });
   if (asked.channels == 0)
     say("run.channels", [&](const std::string& v) { trained.model.channels = std::stoll(v); });
   if (asked.classes == 0)
     say("run.classes", [&](const std::string& v) { trained.model.classes = std::stoll(v); });
-  say("run.targets", [&](const std::string& v) {
-    trained.targets = v == "labels" ? TargetKind::labels : TargetKind::numbers;
-  });
+  say("run.targets", [&](const std::string& v) { trained.targets = find_target_kind(v); });
   say("run.loss", [&](const std::string& v) { trained.loss.name = v; });
   say("with.label-smoothing", [&](const std::string& v) {
     trained.loss.label_smoothing = std::strtod(v.c_str(), nullptr);
@@ -81,7 +85,81 @@ TrainedModel find_trained(const std::string& path, const ModelSettings& asked) {
       for (const auto& name : names)
         if (name.is_string()) trained.class_names.push_back(name);
   });
+}
+
+// Weights of another program.
+void read_imported(const interop::ImportedFile& file, const ModelSettings& asked,
+                   TrainedModel& trained) {
+  if (asked.model.empty()) {
+    trained.model.description = file.description;
+    trained.model.model = file.description.empty() ? file.network : trained.weights.string();
+    if (trained.model.model.empty())
+      throw UsageError({.where = trained.weights.string(),
+                        .got = "the file does not say which network it is for",
+                        .expected = "expected --model beside it"});
+  }
+  const zoo::Network& network = trained.model.network();
+  if (asked.classes == 0 && trained.model.network_text().empty())
+    trained.model.classes = classes_of(file);
+  trained.normalise = !file.preprocessing.empty()      ? file.preprocessing
+                      : !network.preprocessing.empty() ? network.preprocessing
+                                                       : "tf";
+}
+
+}  // namespace
+
+TrainedModel find_trained(const std::string& path, const ModelSettings& asked) {
+  TrainedModel trained{.weights = weights_of(path), .model = asked};
+  trained.file =
+      std::make_shared<const interop::ImportedFile>(interop::open_imported(trained.weights));
+  if (trained.file->tensors == nullptr)
+    throw DataError({.where = trained.weights.string(),
+                     .got = trained.file->format + " without weights",
+                     .expected = "expected a run directory or a file with weights"});
+  const auto* own = dynamic_cast<const SafetensorsReader*>(trained.file->tensors.get());
+  if (own != nullptr && own->metadata().contains("run.model"))
+    read_own(*own, asked, trained);
+  else
+    read_imported(*trained.file, asked, trained);
   return trained;
+}
+
+namespace {
+
+Trainer make_trainer(const TrainedModel& trained, std::vector<std::int64_t> batches,
+                     const std::vector<std::string>& names) {
+  return {op_table(),
+          trained.model.factory(),
+          {.input = trained.model.input(),
+           .train_batches = {},
+           .evaluate_batches = std::move(batches),
+           .task = make_task(trained.loss, {.targets = trained.targets,
+                                            .outputs = trained.model.class_count(),
+                                            .names = names})}};
+}
+
+// Its weights, or where they were averaged, their averages.
+void load(const TrainedModel& trained, const Trainer& trainer) {
+  std::vector<NamedTensor> tensors = weight_tensors(trainer.session(), trainer.step_graph());
+  const auto* own = dynamic_cast<const SafetensorsReader*>(trained.file->tensors.get());
+  if (own == nullptr || !own->metadata().contains("run.model")) {
+    begin_with(*trained.file, {.whole = true}, trainer);
+    return;
+  }
+  for (NamedTensor& tensor : tensors)
+    if (trained.uses_average && own->find(average_name(tensor.name)) != nullptr)
+      tensor.name = average_name(tensor.name);
+  load_tensors(*own, tensors);
+}
+
+}  // namespace
+
+Trainer open_alone(const TrainedModel& trained) {
+  Trainer trainer = make_trainer(trained, {trained.model.batch}, trained.class_names);
+  trainer.plan(NamedFates{});
+  trainer.open();
+  load(trained, trainer);
+  return trainer;
 }
 
 OpenedModel open_trained(TrainedModel& trained, const SourcePtr& source,
@@ -90,14 +168,7 @@ OpenedModel open_trained(TrainedModel& trained, const SourcePtr& source,
   std::int64_t batch = std::min(trained.model.batch, source->size());
   while (true) {
     trained.model.batch = batch;
-    const nn::Input input = trained.model.input();
-    Trainer trainer(op_table(), trained.model.factory(),
-                    {.input = input,
-                     .train_batches = {},
-                     .evaluate_batches = batch_sizes(source->size(), batch, false),
-                     .task = make_task(trained.loss, {.targets = trained.targets,
-                                                      .outputs = trained.model.class_count(),
-                                                      .names = names})});
+    Trainer trainer = make_trainer(trained, batch_sizes(source->size(), batch, false), names);
     trainer.plan(NamedFates{});
     const Surroundings around =
         surroundings(pipeline_bytes(trained.pipeline(threads), source->index(), largest), threads);
@@ -109,12 +180,7 @@ OpenedModel open_trained(TrainedModel& trained, const SourcePtr& source,
     while (workers > 1 && needed() > budget.bytes) --workers;
     if (needed() <= budget.bytes) {
       trainer.open();
-      const SafetensorsReader file(trained.weights);
-      std::vector<NamedTensor> tensors = weight_tensors(trainer.session(), trainer.step_graph());
-      for (NamedTensor& tensor : tensors)
-        if (trained.uses_average && file.find(average_name(tensor.name)) != nullptr)
-          tensor.name = average_name(tensor.name);
-      load_tensors(file, tensors);
+      load(trained, trainer);
       const std::int64_t predicted = needed();
       return {std::move(trainer), workers, predicted};
     }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "data/data.h"
+#include "interop/imported_file.h"
 #include "job/memory_settings.h"
 #include "job/model_settings.h"
 #include "step/trainer.h"
@@ -16,6 +18,7 @@ namespace plimsoll::job {
 struct TrainedModel {
   std::filesystem::path weights;
   ModelSettings model;
+  std::shared_ptr<const interop::ImportedFile> file = {};  // the weights, open
   std::vector<std::string> class_names;  // may be empty: weights of another program
   std::string resize = "bilinear";
   std::string normalise = "tf";
@@ -27,9 +30,12 @@ struct TrainedModel {
   Normalisation normalisation() const;
 };
 
-// What `path` names: a run directory (its best weights, or else its last ones) or a safetensors
-// file. What was asked for (an empty model and image, 0 channels and classes ask for nothing) wins
-// over what the file says about itself. DataError, UsageError.
+// How wide the head of these weights is; 0: they do not tell.
+std::int64_t classes_of(const interop::ImportedFile& file);
+
+// What `path` names: a run directory (its best weights, or else its last ones) or a file of weights
+// of any kind that we read. What was asked for (an empty model and image, 0 channels and classes
+// ask for nothing) wins over what the file says about itself. DataError, UsageError.
 TrainedModel find_trained(const std::string& path, const ModelSettings& asked);
 
 // A trainer for evaluation only, open, with the weights in it, and what fits beside it.
@@ -38,6 +44,9 @@ struct OpenedModel {
   int workers = 1;  // that read pictures
   std::int64_t predicted_bytes = 0;
 };
+
+// A trainer for one batch size, open, with the weights in it: for those who look at them.
+Trainer open_alone(const TrainedModel& trained);
 
 // Data workers are left out, and then the batch is halved, until it fits the budget. BudgetError if
 // not even one image does. `names` are those of the classes.

@@ -9,32 +9,17 @@
 #include "base/files.h"
 #include "base/memory_usage.h"
 #include "job/args.h"
+#include "job/begin_weights.h"
 #include "job/identity.h"
 
 namespace plimsoll::job {
-namespace {
-
-RunSettings checked(RunSettings settings) {
-  settings.check();
-  settings.check_run_options();
-  return settings;
-}
-
-std::string bad_files_text(const std::vector<Complaint>& skipped) {
-  std::string text;
-  for (const Complaint& complaint : skipped)
-    text += complaint.where + ": " + complaint.got + "; " + complaint.expected + "\n";
-  return text;
-}
-
-}  // namespace
-
 Training::Training(RunSettings settings, const Budget& budget, int threads, TrainingHooks hooks)
-    : s_(checked(std::move(settings))),
+    : s_(std::move(settings)),
       budget_(budget),
       threads_(threads),
       hooks_(std::move(hooks)),
-      data_(load_data(s_, budget, threads, std::exchange(hooks_.on_scan, {}))) {
+      data_(load_data(s_, budget, threads, std::exchange(hooks_.on_scan, {}))),
+      task_(s_.task(data_.train.get())) {
   if (!memory_file_system(s_.out.empty() ? "runs" : s_.out).empty())
     beside_.files_in_memory = files_of(s_, data_, s_.model.input());
   // What comes later must fit too; so it is planned before anything starts.
@@ -62,7 +47,7 @@ bool Training::is_complete() const {
 
 Ready Training::make_stage(bool frozen) {
   RunSettings stage = s_;
-  if (!frozen) stage.freeze.clear();
+  if (!frozen) stage.thawed = std::exchange(stage.freeze, "");
   Ready ready = make_ready(stage, &data_, budget_, threads_, beside_);
   s_.model.batch = stage.model.batch;
   s_.model.batch_max = false;
@@ -86,6 +71,8 @@ void Training::describe() {
                       before, threads_));
   }
   write_file(args, args_text(s_, input, threads_));
+  if (const std::string& network = s_.model.network_text(); !network.empty())
+    write_file(s_.run.out / kNetworkFile, network);
   const Trainer& trainer = ready_->trainer;
   write_file(s_.run.out / "plan.txt",
              plan_text(trainer.planned().tape(0), trainer.tapes().graph(0)));
@@ -115,11 +102,8 @@ void Training::load(Trainer& trainer) {
   } else if (from_.step > 0) {
     load_checkpoint(Checkpoint(last_checkpoint(s_.run.out)), trainer);
   } else if (!s_.weights.empty()) {
-    const std::vector<std::string> left = load_weights(SafetensorsReader(s_.weights), trainer);
-    news_.push_back("weights from " + s_.weights +
-                    (left.empty() ? ""
-                                  : "; not taken, of another size: " + left[0] +
-                                        (left.size() > 1 ? " and others of its layer" : "")));
+    for (const std::string& text : begin_with(s_.weights, s_.weights_by_name, trainer))
+      news_.push_back(text);
   }
 }
 
@@ -185,7 +169,10 @@ void Training::open_next_stage() {
   s_.run.pause_after = thaws() && from_.epoch < s_.unfreeze_after ? s_.unfreeze_after : 0;
   if (thaws() && s_.run.pause_after == 0) ready_.emplace(make_stage(false));
   if (!is_first)
-    news_.push_back(fmt::format("epoch {}: nothing is frozen from here on", from_.epoch + 1));
+    news_.push_back(
+        fmt::format("epoch {}: nothing is frozen from here on; what was learns at {:g} x "
+                    "the rate (--thaw-lr)",
+                    from_.epoch + 1, s_.thaw_lr));
   open_stage();
 }
 

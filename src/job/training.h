@@ -29,7 +29,8 @@ class Training {
  public:
   // Reads all data once, plans every stage, opens the run directory (a new one, or one whose run
   // goes on) and writes into it what the run is. UsageError, DataError; BudgetError if a stage does
-  // not fit: then nothing was started. `threads`: the size of the OpenMP team.
+  // not fit: then nothing was started. The settings have been checked; `threads`: the size of the
+  // OpenMP team.
   Training(RunSettings settings, const Budget& budget, int threads, TrainingHooks hooks = {});
   Training(const Training&) = delete;
   Training& operator=(const Training&) = delete;
@@ -38,6 +39,8 @@ class Training {
   // With what was worked out: sizes, batch, the run directory.
   const RunSettings& settings() const { return s_; }
   const TrainingData& data() const { return data_; }
+  // What it trains for, in all stages.
+  const Task& task() const { return *task_; }
   // Of the stage that is trained, or comes next.
   const Ready& ready() const { return *ready_; }
   // Where the checkpoint stands that the run goes on from; null: it begins.
@@ -65,6 +68,7 @@ class Training {
   int threads_;
   TrainingHooks hooks_;
   TrainingData data_;
+  TaskPtr task_;
   Beside beside_;
   std::optional<RunFolder> folder_;
   RunState from_;

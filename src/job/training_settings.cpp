@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "job/begin_weights.h"
 
 namespace plimsoll::job {
 namespace {
@@ -30,6 +31,21 @@ std::vector<std::pair<std::string, double>> parse_pairs(const std::string& text,
   return pairs;
 }
 
+// The patterns of --freeze; "body" is all but the head.
+std::vector<std::string> frozen_patterns(const std::string& text, const ModelSettings& model) {
+  std::vector<std::string> patterns;
+  if (text.empty()) return patterns;
+  for (std::string_view part : split(text, ',')) {
+    const std::string pattern(trim(part));
+    if (pattern == "body") {
+      patterns.insert(patterns.end(), {"*", "!" + model.head()});
+    } else {
+      patterns.push_back(pattern);
+    }
+  }
+  return patterns;
+}
+
 }  // namespace
 
 void require(bool good, const char* option, const std::string& got, const std::string& expected) {
@@ -47,14 +63,22 @@ void TrainingSettings::check() const {
   require(bad_files == "stop" || bad_files == "skip", "--bad-files", "'" + bad_files + "'",
           "stop or skip");
   parse_interpolation(resize, "--resize");
-  parse_normalisation(normalise, "--normalise");
+  if (!normalise.empty()) parse_normalisation(normalise, "--normalise");
   if (!augment.empty()) parse_augment(augment, "--augment");
   require(average >= 0 && average < 1, "--ema", std::to_string(average),
           "0 up to, not including, 1");
   require(bn_momentum >= 0 && bn_momentum < 1, "--bn-momentum", std::to_string(bn_momentum),
           "0 up to, not including, 1");
+  require(thaw_lr >= 0 && thaw_lr < 1e9, "--thaw-lr", std::to_string(thaw_lr), "0 or more");
   tuning();
   memory.check();
+}
+
+void TrainingSettings::settle_normalise() {
+  std::string wanted = model.network_text().empty() ? "" : model.network().preprocessing;
+  if (!weights.empty())
+    if (const std::string theirs = wanted_preprocessing(weights); !theirs.empty()) wanted = theirs;
+  if (normalise.empty()) normalise = wanted.empty() ? "tf" : wanted;
 }
 
 OptimizerOptions TrainingSettings::optimizer_options() const {
@@ -66,8 +90,13 @@ OptimizerOptions TrainingSettings::optimizer_options() const {
 
 Tuning TrainingSettings::tuning() const {
   Tuning tuning{.average = average, .batch_norm_momentum = bn_momentum};
-  if (!freeze.empty())
-    for (std::string_view pattern : split(freeze, ',')) tuning.frozen.emplace_back(trim(pattern));
+  tuning.frozen = frozen_patterns(freeze, model);
+  // First, so that those of --lr-for count.
+  for (const std::string& pattern : frozen_patterns(thawed, model))
+    if (pattern.starts_with('!'))
+      tuning.lr_factors.emplace_back(pattern.substr(1), 1);
+    else
+      tuning.lr_factors.emplace_back(pattern, thaw_lr);
   for (const auto& [pattern, factor] : parse_pairs(lr_for, "--lr-for"))
     tuning.lr_factors.emplace_back(pattern, factor);
   return tuning;
@@ -89,17 +118,17 @@ TaskPtr TrainingSettings::task(const Source* source) const {
 std::vector<float> TrainingSettings::weights_of(const Source& source) const {
   if (class_weights.empty()) return {};
   const std::vector<std::string>& names = source.class_names();
-  std::vector<float> weights(static_cast<std::size_t>(model.class_count()), 1.0F);
+  std::vector<float> factors(static_cast<std::size_t>(model.class_count()), 1.0F);
   if (class_weights == "balanced") {
     std::vector<std::int64_t> counts(names.size());
     for (std::int64_t i = 0; i < source.size(); ++i)
       ++counts[static_cast<std::size_t>(source.label(i))];
     for (std::size_t c = 0; c < names.size(); ++c)
       if (counts[c] > 0)
-        weights[c] =
+        factors[c] =
             static_cast<float>(static_cast<double>(source.size()) /
                                static_cast<double>(names.size()) / static_cast<double>(counts[c]));
-    return weights;
+    return factors;
   }
   for (const auto& [name, weight] : parse_pairs(class_weights, "--class-weights")) {
     const auto found = std::find(names.begin(), names.end(), name);
@@ -108,28 +137,28 @@ std::vector<float> TrainingSettings::weights_of(const Source& source) const {
                         .got = "the data has no class '" + name + "'",
                         .expected = "expected NAME=WEIGHT of its classes, or balanced",
                         .hint = did_you_mean(nearest(name, names))});
-    weights[static_cast<std::size_t>(found - names.begin())] = static_cast<float>(weight);
+    factors[static_cast<std::size_t>(found - names.begin())] = static_cast<float>(weight);
   }
-  return weights;
+  return factors;
 }
 
 void TrainingSettings::check_patterns(const Trainer& trainer) const {
   const Tuning wanted = tuning();
   std::vector<std::string> names;
-  std::vector<std::string> weights;
+  std::vector<std::string> weight_names;
   bool trains = false;
   for (const nn::Layer& layer : trainer.step_graph().layers) {
     if (layer.parameters.empty()) continue;
     names.push_back(layer.name);
     for (const nn::Parameter& parameter : layer.parameters) {
-      weights.push_back(parameter.name);
+      weight_names.push_back(parameter.name);
       trains = trains || parameter.trainable;
     }
   }
   const std::string kFreeze = "--freeze";
   const auto check = [&](const std::string& pattern, const std::string& option) {
     const bool of_weights = pattern.find('/') != std::string::npos && option != kFreeze;
-    const auto& all = of_weights ? weights : names;
+    const auto& all = of_weights ? weight_names : names;
     if (std::none_of(all.begin(), all.end(),
                      [&](const std::string& name) { return matches(pattern, name); }))
       throw UsageError({.where = option,
@@ -137,7 +166,8 @@ void TrainingSettings::check_patterns(const Trainer& trainer) const {
                         .expected = "expected names as `plimsoll summary` lists them",
                         .hint = did_you_mean(nearest(pattern, names))});
   };
-  for (const std::string& pattern : wanted.frozen) check(pattern, kFreeze);
+  for (const std::string& pattern : wanted.frozen)
+    check(pattern.substr(pattern.starts_with('!') ? 1 : 0), kFreeze);
   for (const auto& [pattern, factor] : wanted.lr_factors) check(pattern, "--lr-for");
   require(trains, "--freeze", "'" + freeze + "' freezes every layer", "something left to train");
 }
@@ -160,7 +190,7 @@ PipelineSettings TrainingSettings::pipeline(const nn::Input& input, bool trainin
 }
 
 Normalisation TrainingSettings::normalisation() const {
-  return {.mode = parse_normalisation(normalise, "--normalise")};
+  return {.mode = parse_normalisation(normalise.empty() ? "tf" : normalise, "--normalise")};
 }
 
 }  // namespace plimsoll::job

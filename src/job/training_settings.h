@@ -32,11 +32,15 @@ struct TrainingSettings {
   double val_split = 0;    // or a share of the training data
   std::string augment;     // see data/picture/augment.h
   std::string resize = "bilinear";
-  std::string normalise = "tf";
+  std::string normalise;  // empty: as the weights it begins with want, or else tf
+  std::string weights;    // file to begin with, see job/begin_weights.h
+  bool weights_by_name = false;
   std::string bad_files = "stop";  // or skip
   bool drop_last = false;          // leave out the partial last batch
   std::int64_t seed = 0;
-  std::string freeze;         // patterns of layers, with commas
+  std::string freeze;         // patterns of layers, with commas; "body": all but the head
+  std::string thawed;         // patterns of those that were frozen in the stage before
+  double thaw_lr = 0.1;       // rate of thawed layers, times the rate
   std::string lr_for;         // PATTERN=FACTOR, with commas
   double bn_momentum = 0;     // 0: the network's own
   double average = 0;         // decay of the moving average of the weights; 0: none
@@ -44,6 +48,9 @@ struct TrainingSettings {
 
   // Checks everything that needs no data. UsageError names the option.
   void check() const;
+  // Fills in what --normalise leaves to the weights or the network. DataError for weights that
+  // cannot be read.
+  void settle_normalise();
   OptimizerOptions optimizer_options() const;
   // What is trained for, on that data if there is any.
   TaskPtr task(const Source* source) const;

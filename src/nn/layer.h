@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/id.h"
+#include "tensor/attrs.h"
 #include "tensor/spec.h"
 
 namespace plimsoll::nn {
@@ -25,21 +26,39 @@ struct Parameter {
   bool trainable = true;
 };
 
+// The output of one call of a layer, in a list of layers.
+struct Source {
+  std::size_t layer = 0;
+  std::size_t call = 0;
+};
+
+// One use of a layer.
+struct LayerCall {
+  std::vector<Source> inputs;
+  ValueId output;
+  Spec output_spec;
+};
+
 // One layer as `summary` lists it.
 struct Layer {
   std::string name;
   std::string type;  // Keras's class name
-  ValueId output;
-  Spec output_spec;
-  std::vector<std::size_t> inputs;  // indices of layers
+  Attrs config;      // what its author chose, in the words of Keras 3's JSON; flags are 0 or 1
+  std::vector<LayerCall> calls;  // at least one; the parameters are the same in all
   std::vector<Parameter> parameters;
 
+  const Spec& output_spec() const { return calls.front().output_spec; }
   std::int64_t parameter_count() const;
 };
 
-// Indices of `layers` in the order of Keras's model.layers: by depth counted from `outputs`, then
-// in the order in which a walk from the outputs meets them.
-std::vector<std::size_t> keras_order(const std::vector<Layer>& layers,
-                                     const std::vector<std::size_t>& outputs);
+// The layers that lead to `outputs` in the order of Keras's model.layers: by depth counted from the
+// outputs, then in the order in which a walk from them meets them. Calls that lead nowhere are left
+// out; sources are those of the list that is returned.
+std::vector<Layer> in_keras_order(const std::vector<Layer>& layers,
+                                  const std::vector<Source>& outputs);
+
+// The last layer with weights before `output`: where a network's classes are told apart.
+// Null if there is none.
+const Layer* find_head(const std::vector<Layer>& layers, Source output);
 
 }  // namespace plimsoll::nn

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -28,7 +29,13 @@ struct Size2 {
   Size2(std::int64_t height, std::int64_t width) : h(height), w(width) {}
 };
 
-enum class Padding : std::uint8_t { same, valid };
+enum class Padding : std::uint8_t {
+  same,       // as many outputs as inputs, over the stride
+  valid,      // none
+  symmetric,  // half a window on every side: PyTorch's networks
+  ceil,       // none, but the last window may reach over the bottom and right: their pools
+};
+std::string_view name_of(Padding padding);
 
 struct ConvOptions {
   Size2 stride = 1;
@@ -69,8 +76,8 @@ struct Input {
 };
 
 // Builds the forward graph of one network. Values it returns are tensors of that graph. Layers
-// without a name get Keras's (conv2d, conv2d_1, ...). Throws UsageError naming the layer that
-// cannot be.
+// without a name get Keras's (conv2d, conv2d_1, ...). A name may stand for several calls of one
+// layer if share() said so. Throws UsageError naming the layer that cannot be.
 class Builder {
  public:
   // Layers that `is_frozen` names are not trained, and their BatchNorms use running statistics.
@@ -79,13 +86,18 @@ class Builder {
 
   ValueId image() const { return image_; }
 
+  // The layer of this name may be called again, by the same function with the same options: its
+  // parameters are those of the first call. A BatchNorm that is called again must be frozen to be
+  // trained with: running statistics of several tensors are of none.
+  void share(std::string_view layer) { shared_.emplace(layer); }
+
   ValueId conv2d(ValueId x, std::int64_t filters, Size2 kernel, const ConvOptions& options = {});
   ValueId depthwise_conv2d(ValueId x, Size2 kernel, const ConvOptions& options = {});
   // Depthwise then 1x1, nothing between; one layer with two kernels.
   ValueId separable_conv2d(ValueId x, std::int64_t filters, Size2 kernel,
                            const ConvOptions& options = {});
   ValueId dense(ValueId x, std::int64_t units, std::string_view name = "",
-                std::string_view activation = "");
+                std::string_view activation = "", bool bias = true);
   ValueId batch_norm(ValueId x, const BatchNormOptions& options = {});
   // Of BatchNorms that name none. Small networks are trained for a few hundred steps, when 0.99
   // still remembers its beginning.
@@ -96,7 +108,9 @@ class Builder {
   ValueId activation(ValueId x, std::string_view kind, std::string_view name = "",
                      double alpha = 0.3);
   ValueId softmax(ValueId x, std::string_view name = "");
-  ValueId dropout(ValueId x, double rate, std::string_view name = "");
+  // of: what falls as one, element, channel or image.
+  ValueId dropout(ValueId x, double rate, std::string_view name = "",
+                  std::string_view of = "element");
 
   ValueId max_pool(ValueId x, Size2 window, const PoolOptions& options = {});
   ValueId average_pool(ValueId x, Size2 window, const PoolOptions& options = {});
@@ -110,11 +124,16 @@ class Builder {
   ValueId concat(const Values& parts, std::string_view name = "");
   ValueId zero_pad(ValueId x, std::int64_t top, std::int64_t left, std::int64_t bottom,
                    std::int64_t right, std::string_view name = "");
+  ValueId crop(ValueId x, std::int64_t top, std::int64_t left, std::int64_t bottom,
+               std::int64_t right, std::string_view name = "");
   ValueId upsample(ValueId x, Size2 factor, std::string_view name = "");
   // [N, C, H, W] to [N, H*W*C], in Keras's order (channels fastest).
   ValueId flatten(ValueId x, std::string_view name = "");
   // [N, C, 1, 1] to [N, C].
   ValueId squeeze(ValueId x, std::string_view name = "");
+  // To a matrix, [K], or an image, [H, W, C]: Keras's shape of a sample, its elements in Keras's
+  // order.
+  ValueId reshape(ValueId x, const Ints& sample, std::string_view name = "");
 
   Graph& graph() { return graph_; }
   const Graph& graph() const { return graph_; }
@@ -122,14 +141,16 @@ class Builder {
   Mode mode() const { return mode_; }
   const std::vector<Layer>& layers() const { return layers_; }
   const std::vector<RunningStatistics>& running_statistics() const { return running_; }
-  // The layer that made `id`.
-  std::size_t layer_of(ValueId id) const;
+  // The call that made `id`, in layers().
+  Source source_of(ValueId id) const;
 
  private:
   bool is_frozen(std::string_view layer) const { return is_frozen_ && is_frozen_(layer); }
-  // Opens a new layer; what is added until end_layer() belongs to it.
+  // Opens a new layer, or another call of a shared one; what is added until end_layer() belongs to
+  // it. Returns the name of its node.
   std::string begin_layer(std::string_view type, std::string_view base, std::string_view name,
-                          const Values& inputs);
+                          const Values& inputs, const Attrs& config);
+  Layer& layer() { return layers_[current_]; }
   ValueId end_layer(ValueId output);
   // `role`: parameter, which a frozen layer's are not, frozen or statistics.
   ValueId parameter(std::string_view weight, const Spec& spec, const Init& init,
@@ -140,8 +161,8 @@ class Builder {
   ValueId global_pool(ValueId x, std::string_view kind, std::string_view type,
                       std::string_view base, std::string_view name, bool keep_dims);
   ValueId depthwise(ValueId x, std::string_view weight, Size2 kernel, const ConvOptions& options,
-                    const std::string& layer);
-  ValueId activated(ValueId x, std::string_view kind, const std::string& layer);
+                    const std::string& node);
+  ValueId activated(ValueId x, std::string_view kind, const std::string& node);
 
   Graph graph_;
   Mode mode_;
@@ -150,8 +171,12 @@ class Builder {
   ValueId image_;
   ValueId sample_;  // the first sample's position in the run, and its seed; keys randomness
   std::vector<Layer> layers_;
+  std::size_t current_ = 0;  // the layer that was opened last
+  std::string node_;         // and the name of its call's node
   std::vector<RunningStatistics> running_;
-  std::unordered_map<std::int32_t, std::size_t> layer_of_;
+  std::unordered_map<std::int32_t, Source> source_of_;
+  std::unordered_map<std::string, std::size_t> by_name_;
+  std::set<std::string, std::less<>> shared_;
   std::map<std::string, int, std::less<>> name_counts_;
 };
 
@@ -161,7 +186,7 @@ struct Heads {
   ValueId auxiliary = kNoValue;  // of a second classifier, in training only
 };
 
-// Keras's rule: [top, left, bottom, right]; with `same`, the odd cell goes to the bottom and right.
+// [top, left, bottom, right]; with `same`, the odd cell goes to the bottom and right, as in Keras.
 Ints padding_cells(Padding padding, const Spec& x, Size2 kernel, Size2 stride, Size2 dilation);
 
 }  // namespace plimsoll::nn

@@ -7,10 +7,7 @@ namespace plimsoll::ops {
 namespace {
 
 Specs infer(const Attrs&, std::span<const Spec> in) {
-  check_count(in, 2, 2);
-  check_matrix(in[0], "the outputs");
-  check_real(in[0], "the outputs");
-  check_same(in[1], in[0], "the targets");
+  check_against_targets(in, "the outputs");
   return {plain({1}, DType::f64)};
 }
 

@@ -5,10 +5,7 @@ namespace plimsoll::ops {
 namespace {
 
 Specs infer(const Attrs&, std::span<const Spec> in) {
-  check_count(in, 2, 2);
-  check_matrix(in[0], "the logits");
-  check_real(in[0], "the logits");
-  check_same(in[1], in[0], "the targets");
+  check_against_targets(in, "the logits");
   return {plain({2}, DType::i64)};
 }
 

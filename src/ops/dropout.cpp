@@ -23,8 +23,26 @@ Specs infer(const Attrs& attrs, std::span<const Spec> in) {
   const double rate = attrs.real("rate");
   if (!(rate >= 0 && rate < 1))
     refuse("rate is " + std::to_string(rate), "0 up to, not including, 1 is needed");
+  const std::string& what = attrs.word("of");
+  if (what != "element" && what != "channel" && what != "image")
+    refuse("it drops every '" + what + "'", "element, channel or image is needed");
   return {in[0]};
 }
+
+// The number within its sample of what falls together with an element.
+class Together {
+ public:
+  Together(const Attrs& attrs, const Spec& x)
+      : divisor_(attrs.word("of") == "image" ? 1 : x.shape[1]),
+        is_alone_(attrs.word("of") == "element") {}
+
+  bool is_alone() const { return is_alone_; }
+  std::int64_t number(std::int64_t e) const { return is_alone_ ? e : e % divisor_; }
+
+ private:
+  std::int64_t divisor_;
+  bool is_alone_;
+};
 
 // Whether element `e` of sample `s` of the run is kept.
 class Mask {
@@ -83,6 +101,7 @@ void masked(const Attrs& attrs, const Args& args) noexcept {
   const Mask mask(attrs, args.in[1]);
   const std::int64_t first = args.in[1].at<std::int64_t>(0);
   const std::int64_t per_sample = x.spec.shape.elements() / x.spec.shape[0];
+  const Together together(attrs, x.spec);
   for_real(x.spec.dtype, [&]<class T>(T) {
     const T factor = factor_of<T>(attrs);
 #pragma omp parallel for schedule(static)
@@ -91,8 +110,13 @@ void masked(const Attrs& attrs, const Args& args) noexcept {
       std::int64_t length = 0;
       for (std::int64_t e = 0; e < per_sample; e += length) {
         length = at.contiguous();
-        mask.apply<T>(first + n, e, length, x.image<T>(n) + at.offset(), factor,
-                      y.image<T>(n) + at.offset());
+        const T* from = x.image<T>(n) + at.offset();
+        T* to = y.image<T>(n) + at.offset();
+        if (together.is_alone())
+          mask.apply<T>(first + n, e, length, from, factor, to);
+        else
+          for (std::int64_t i = 0; i < length; ++i)
+            to[i] = mask.keeps(first + n, together.number(e + i)) ? from[i] * factor : T(0);
         at.advance(length);
       }
     }
@@ -104,9 +128,11 @@ void ref(const Attrs& attrs, const Args& args) noexcept {
   const TensorView &x = args.in[0], &y = args.out[0];
   const Mask mask(attrs, args.in[1]);
   const std::int64_t first = args.in[1].at<std::int64_t>(0);
+  const Together together(attrs, x.spec);
   for_real(x.spec.dtype, [&]<class T>(T) {
     for_each_element(x.spec, [&](auto n, auto c, auto h, auto w) {
-      const bool kept = mask.keeps(first + n, keras_index(x.spec, c, h, w));
+      const std::int64_t e = together.number(keras_index(x.spec, c, h, w));
+      const bool kept = mask.keeps(first + n, e);
       y.at<T>(n, c, h, w) = kept ? x.at<T>(n, c, h, w) * factor_of<T>(attrs) : T(0);
     });
   });
@@ -119,10 +145,14 @@ Values backward(const Backward& b) {
 
 std::vector<Sample> samples() {
   const SampleInput first{plain({2}, DType::i64), SampleInput::Fill::count};
-  const auto attrs = [](double rate) { return Attrs{{"rate", rate}, {"key", std::int64_t{77}}}; };
+  const auto attrs = [](double rate, std::string of = "element") {
+    return Attrs{{"rate", rate}, {"key", std::int64_t{77}}, {"of", std::move(of)}};
+  };
   return {{.in = {{blocked(3, 13, 5, 3)}, first}, .attrs = attrs(0.5)},
           {.in = {{blocked(2, 8, 3, 3)}, first}, .attrs = attrs(0.2)},
           {.in = {{plain({3, 37})}, first}, .attrs = attrs(0.8)},
+          {.in = {{blocked(3, 13, 5, 3)}, first}, .attrs = attrs(0.5, "channel")},
+          {.in = {{blocked(9, 13, 5, 3)}, first}, .attrs = attrs(0.5, "image")},
           {.in = {{plain({2, 3, 5, 4})}, first}, .attrs = attrs(0.0)}};
 }
 
@@ -134,7 +164,8 @@ const OpFamily dropout{{
      .doc = "Zero at random, else scaled by 1 / (1 - rate). in: x, [the first sample's place in "
             "the run, the run's seed].",
      .attrs = {{"rate", 0.5, "share of the elements that become zero"},
-               {"key", std::int64_t{0}, "tells layers apart"}},
+               {"key", std::int64_t{0}, "tells layers apart"},
+               {"of", std::string("element"), "what falls as one: element, channel or image"}},
      .infer = infer,
      .backward = backward,
      .in_place = {{.out = 0, .over = 0}},

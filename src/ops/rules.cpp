@@ -40,11 +40,6 @@ void check_same(const Spec& got, const Spec& expected, std::string_view what) {
   refuse(std::string(what) + " is " + to_string(got), to_string(expected) + " is needed");
 }
 
-Specs same_as_first(const Attrs&, std::span<const Spec> in) {
-  if (in.empty()) refuse("no inputs", "at least one is needed");
-  return {in[0]};
-}
-
 std::int64_t window_count(std::int64_t size, std::int64_t pads, std::int64_t kernel,
                           std::int64_t stride, std::int64_t dilation) {
   const std::int64_t reach = (kernel - 1) * dilation + 1;

@@ -22,9 +22,6 @@ void check_matrix(const Spec& spec, std::string_view what = "input");
 void check_vector(const Spec& spec, std::int64_t length, std::string_view what);
 void check_same(const Spec& got, const Spec& expected, std::string_view what);
 
-// One output like the first input.
-Specs same_as_first(const Attrs&, std::span<const Spec> in);
-
 // Every operand read or written once, `per_element` flops for each element of the first output.
 template <int per_element>
 Cost pass_over(const Attrs&, std::span<const Spec> in, std::span<const Spec> out) {

@@ -14,6 +14,15 @@ inline void check_real(const Spec& spec, std::string_view what = "input") {
     refuse(std::string(what) + " is " + to_string(spec), "f32 (or f64) elements are needed");
 }
 
+// Refuses unless there are two plain matrices of the same real numbers: what a network says, and
+// what it should say.
+inline void check_against_targets(std::span<const Spec> in, std::string_view what) {
+  check_count(in, 2, 2);
+  check_matrix(in[0], what);
+  check_real(in[0], what);
+  check_same(in[1], in[0], "the targets");
+}
+
 // Refuses unless `spec` is a blocked image tensor of real numbers.
 inline void check_real_image(const Spec& spec, std::string_view what = "input") {
   check_image(spec, what);

@@ -33,17 +33,4 @@ bool is_idle(const Graph& graph, const Node& node) {
   return false;
 }
 
-bool is_alias(const Graph& graph, ValueId id) {
-  const NodeId producer = graph.value(id).producer;
-  return producer && is_idle(graph, graph.node(producer));
-}
-
-std::vector<Values> written_members(const Graph& graph) {
-  std::vector<Values> members(graph.values().size());
-  for (const Node& node : graph.nodes())
-    for (ValueId out : node.out)
-      if (!is_idle(graph, node)) members[root_of(graph, out).at()].push_back(out);
-  return members;
-}
-
 }  // namespace plimsoll

@@ -13,14 +13,6 @@ ValueId root_of(const Graph& graph, ValueId id);
 // Bytes from the beginning of root_of(id) to the first element of `id`.
 std::int64_t offset_in_root(const Graph& graph, ValueId id);
 
-// For every root: the values that lie in it and are written by a node of their own, itself included
-// if so, in the order of their nodes. Views that a concat or split node merely names are not
-// written.
-std::vector<Values> written_members(const Graph& graph);
-
-// True for outputs of concat and split nodes that share their operand's bytes: nothing is copied.
-bool is_alias(const Graph& graph, ValueId id);
-
 // True when the node moves no bytes at all because every operand is in place already.
 bool is_idle(const Graph& graph, const Node& node);
 

@@ -47,6 +47,12 @@ std::string value_of(const Metadata& map, const std::string& key) {
   return found == map.end() ? "none" : found->second;
 }
 
+// A network's description is a book.
+std::string shortened(const std::string& text) {
+  constexpr std::size_t kMost = 200;
+  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+}
+
 // Keys whose values differ, in order.
 std::vector<std::string> differing(const Metadata& a, const Metadata& b) {
   std::vector<std::string> keys;
@@ -93,8 +99,8 @@ std::vector<std::string> compare(const Checkpoint& checkpoint, const RunIdentity
       if (std::find(refused.begin(), refused.end(), cause) != refused.end()) key = cause;
     throw DataError(
         {.where = checkpoint.file.path().string() + ": " + key,
-         .got = "the run there has " + value_of(checkpoint.identity.is, key) + ", this one " +
-                value_of(now.is, key),
+         .got = "the run there has " + shortened(value_of(checkpoint.identity.is, key)) +
+                ", this one " + shortened(value_of(now.is, key)),
          .expected = "expected the same to resume",
          .hint = "another --out begins another run; --weights begins with its weights"});
   }
@@ -115,32 +121,6 @@ void load_checkpoint(const Checkpoint& checkpoint, const Trainer& trainer) {
     for (NamedTensor& tensor : more(session, step))
       if (checkpoint.file.find(tensor.name) != nullptr) rest.push_back(std::move(tensor));
   load_tensors(checkpoint.file, rest);
-}
-
-std::vector<std::string> load_weights(const SafetensorsReader& file, const Trainer& trainer) {
-  const StepGraph& step = trainer.step_graph();
-  std::vector<nn::Parameter> head;
-  for (const nn::Layer& layer : step.layers)
-    if (!layer.parameters.empty()) head = layer.parameters;
-  const auto is_of_head = [&](const std::string& name) {
-    return std::any_of(head.begin(), head.end(),
-                       [&](const nn::Parameter& parameter) { return parameter.name == name; });
-  };
-  std::vector<NamedTensor> taken;
-  std::vector<std::string> left;
-  for (NamedTensor& tensor : weight_tensors(trainer.session(), step)) {
-    const StoredTensor* stored = file.find(tensor.name);
-    const Shape& shape = tensor.view.spec.shape;
-    const bool fits =
-        stored != nullptr && stored->shape == std::vector<std::int64_t>(shape.begin(), shape.end());
-    if (!fits && is_of_head(tensor.name))
-      left.push_back(tensor.name);
-    else
-      taken.push_back(std::move(tensor));
-  }
-  load_tensors(file, taken);
-  start_averages(trainer.session(), step);
-  return left;
 }
 
 }  // namespace plimsoll

@@ -42,8 +42,4 @@ std::vector<std::string> compare(const Checkpoint& checkpoint, const RunIdentity
 // that were frozen when it was written start anew.
 void load_checkpoint(const Checkpoint& checkpoint, const Trainer& trainer);
 
-// Weights to begin with, from a file of ours or another's with the same names. Those of the last
-// layer that has any may differ (another number of classes): they stay as they are. Returns which.
-std::vector<std::string> load_weights(const SafetensorsReader& file, const Trainer& trainer);
-
 }  // namespace plimsoll

@@ -5,6 +5,13 @@
 
 namespace plimsoll {
 
+double monitored_value(const Task& task, const std::optional<std::size_t>& metric,
+                       const Evaluation& evaluation) {
+  if (!metric) return evaluation.loss;
+  const double value = evaluation.metrics[*metric];
+  return task.metrics()[*metric].higher_is_better ? -value : value;
+}
+
 bool note_validation(RunState& state, double monitored, std::int64_t epoch, bool is_whole) {
   if (std::isfinite(monitored) && (!state.best || monitored < *state.best)) {
     state.best = monitored;

@@ -4,11 +4,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "run/rate_schedule.h"
 #include "run/run_state.h"
+#include "step/evaluation.h"
 
 namespace plimsoll {
+
+// The number that says which epoch is better, smaller is better: the loss, or a metric of the task.
+double monitored_value(const Task& task, const std::optional<std::size_t>& metric,
+                       const Evaluation& evaluation);
 
 // Takes note of the monitored number of an epoch (counted from 1), smaller is better; true if no
 // epoch before was as good. Only whole epochs count as epochs without a better one.

@@ -21,13 +21,6 @@ namespace {
 
 constexpr Bytes kLargestResults{std::int64_t{64} << 20};
 
-std::vector<std::size_t> metrics_of_training(const Task& task) {
-  std::vector<std::size_t> found;
-  for (std::size_t m = 0; m < task.metrics().size(); ++m)
-    if (task.metrics()[m].of_training) found.push_back(m);
-  return found;
-}
-
 // Of results.csv.
 std::string header(const Task& task) {
   std::string names = "epoch,step,time,loss";

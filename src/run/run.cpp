@@ -21,6 +21,7 @@ RunLoop::RunLoop(Trainer& trainer, const RunData& data, const RunOptions& option
                  const RunState& from)
     : trainer_(trainer),
       task_(trainer.task()),
+      counted_(metrics_of_training(task_)),
       data_(data),
       options_(options),
       state_(from),
@@ -44,14 +45,14 @@ RunLoop::RunLoop(Trainer& trainer, const RunData& data, const RunOptions& option
                              const std::string& text) { answer_stall(activity, text); },
            .squeezed = [this](const std::string& text) { recorder_.message("memory: " + text); }},
           options.resident_bytes()) {
-  for (const Metric& metric : task_.metrics())
-    if (metric.of_training) state_.metric_sums.try_emplace(metric.sum, 0);
+  for (std::size_t m : counted_) state_.metric_sums.try_emplace(sum_name(m), 0);
   report_.model = options.model;
   progress_.epochs = options.epochs;
   recorder_.write_status("starting");
 }
 
 std::optional<RunEvent> RunLoop::next() {
+  const Awaited awaited(monitor_);
   while (true) {
     if (std::optional<RunEvent> event = events_.take()) return event;
     if (place_ == Place::done) return std::nullopt;
@@ -175,9 +176,7 @@ void RunLoop::describe(double seconds_left) {
   progress_.batches = steps_per_epoch_;
   const auto counted = static_cast<double>(state_.counted);
   progress_.loss = state_.loss_sum / counted;
-  const std::vector<Metric>& metrics = task_.metrics();
-  for (std::size_t m = 0; m < metrics.size(); ++m)
-    if (metrics[m].of_training) progress_.metrics[m] = state_.metric_sums[metrics[m].sum] / counted;
+  for (std::size_t m : counted_) progress_.metrics[m] = state_.metric_sums[sum_name(m)] / counted;
   progress_.images_per_second = epoch_speed_.images_per_second();
   progress_.data_wait_percent = epoch_speed_.wait_percent();
   progress_.seconds_left = seconds_left;
@@ -210,9 +209,7 @@ void RunLoop::train_on(const Batch& batch) {
   } else {
     state_.loss_sum += result.loss * static_cast<double>(batch.count);
     state_.counted += batch.count;
-    const std::vector<Metric>& metrics = task_.metrics();
-    for (std::size_t m = 0; m < metrics.size(); ++m)
-      if (metrics[m].of_training) state_.metric_sums[metrics[m].sum] += result.sums[m];
+    for (std::size_t m : counted_) state_.metric_sums[sum_name(m)] += result.sums[m];
   }
   state_.position += batch.count;
   state_.samples += batch.count;

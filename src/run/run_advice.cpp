@@ -28,11 +28,4 @@ std::string input_bound_text(const Progress& progress, const Pipeline& data) {
       could);
 }
 
-double monitored_value(const Task& task, const std::optional<std::size_t>& metric,
-                       const Evaluation& evaluation) {
-  if (!metric) return evaluation.loss;
-  const double value = evaluation.metrics[*metric];
-  return task.metrics()[*metric].higher_is_better ? -value : value;
-}
-
 }  // namespace plimsoll

@@ -12,10 +12,10 @@
 #include "run/event_queue.h"
 #include "run/recorder.h"
 #include "run/run.h"
-#include "run/run_events.h"
 #include "run/run_monitor.h"
 #include "run/run_pictures.h"
 #include "run/speed_meter.h"
+#include "run/tensorboard_events.h"
 #include "step/evaluation.h"
 #include "step/layer_watch.h"
 
@@ -71,11 +71,13 @@ class RunLoop {
   std::int64_t last_epoch() const;
   double rate() const { return schedule_.rate(state_.step) * state_.lr_scale; }
   bool epoch_is_whole() const { return state_.position >= per_epoch_; }
+  const std::string& sum_name(std::size_t metric) const { return task_.metrics()[metric].sum; }
   void describe(double seconds_left);
   void put(RunEvent event) { events_.put(std::move(event)); }
 
   Trainer& trainer_;
   const Task& task_;
+  const std::vector<std::size_t> counted_;  // metrics, while it trains
   const RunData data_;
   const RunOptions options_;
   RunState state_;
@@ -84,7 +86,7 @@ class RunLoop {
   RateSchedule schedule_;
   EventQueue events_;
   Recorder recorder_;
-  RunEvents tensorboard_;
+  TensorboardEvents tensorboard_;
   RunPictures pictures_;
   Saver saver_;
   std::unique_ptr<Tally> tally_;

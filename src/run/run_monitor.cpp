@@ -93,6 +93,13 @@ void RunMonitor::beat(double seconds) noexcept {
   usual = usual == 0 ? seconds : 0.9 * usual + 0.1 * seconds;
 }
 
+void RunMonitor::set_awaited(bool awaited) noexcept {
+  const std::scoped_lock lock(pulse_mutex_);
+  pulse_.last_beat = Clock::now();
+  ++pulse_.beats;
+  pulse_.is_awaited = awaited;
+}
+
 Activity RunMonitor::turn_to(Activity activity) noexcept {
   const std::scoped_lock lock(pulse_mutex_);
   pulse_.last_beat = Clock::now();
@@ -130,7 +137,7 @@ void RunMonitor::look_for_stall(double slept_too_long) {
   const double usual = pulse_.usual();
   const double quiet = seconds(Clock::now() - pulse_.last_beat);
   const double limit = usual > 0 ? 3 * usual + kGraceSeconds : kFirstSeconds;
-  if (quiet < limit || pulse_.beats == reported_beat_) return;
+  if (!pulse_.is_awaited || quiet < limit || pulse_.beats == reported_beat_) return;
   reported_beat_ = pulse_.beats;
   if (!calls_.stalled) return;
   const std::string before =

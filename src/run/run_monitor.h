@@ -45,6 +45,9 @@ class RunMonitor {
 
   // The run is alive. `seconds`: what the last piece of work took; 0: do not learn from it.
   void beat(double seconds) noexcept;
+  // Whether anybody waits for the run; nobody at first, and then none of it is a stall. The clock
+  // begins anew.
+  void set_awaited(bool awaited) noexcept;
   // From here on the run is at this; the clock begins anew. Returns what it was at.
   Activity turn_to(Activity activity) noexcept;
 
@@ -53,6 +56,7 @@ class RunMonitor {
   // Shared with the run.
   struct Pulse {
     Activity activity = Activity::training;
+    bool is_awaited = false;
     Clock::time_point last_beat;
     std::uint64_t beats = 0;
     std::array<double, kActivities> usual_seconds{};  // 0: not known yet
@@ -89,6 +93,18 @@ class During {
  private:
   RunMonitor& monitor_;
   Activity before_;
+};
+
+// The run is awaited as long as this lives.
+class Awaited {
+ public:
+  explicit Awaited(RunMonitor& monitor) : monitor_(monitor) { monitor_.set_awaited(true); }
+  ~Awaited() { monitor_.set_awaited(false); }
+  Awaited(const Awaited&) = delete;
+  Awaited& operator=(const Awaited&) = delete;
+
+ private:
+  RunMonitor& monitor_;
 };
 
 // What each thread of this process waits for, a line each: name, state, kernel function.

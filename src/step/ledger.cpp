@@ -108,7 +108,7 @@ std::int64_t class_bytes(const std::vector<std::string>& names) {
   std::int64_t text = 0;
   for (const std::string& name : names) text += std::ssize(name) + 3;  // as JSON
   const std::int64_t classes = std::ssize(names);
-  const std::int64_t cells = classes <= ClassCounts::kMostConfused ? classes * classes : 0;
+  const std::int64_t cells = ClassCounts::cells(classes);
   constexpr std::int64_t kCounts = 3;
   constexpr std::int64_t kCopies = 7;  // the run's identity, a checkpoint's metadata and header
   return held(names).count + (kCounts * classes + cells) * std::int64_t{sizeof(std::int64_t)} +

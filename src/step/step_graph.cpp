@@ -25,13 +25,12 @@ Forward build_forward(const OpTable& ops, const nn::Input& input, const NetworkF
   const nn::Heads heads = network(builder);
   Forward forward{
       builder.graph(), heads, builder.running_statistics(), {.tape = TapeRequest{Graph(ops)}}};
-  std::vector<std::size_t> outputs{builder.layer_of(heads.logits)};
-  if (heads.auxiliary) outputs.push_back(builder.layer_of(heads.auxiliary));
-  for (std::size_t layer : nn::keras_order(builder.layers(), outputs)) {
-    forward.step.layers.push_back(builder.layers()[layer]);
-    for (const nn::Parameter& parameter : builder.layers()[layer].parameters)
+  std::vector<nn::Source> outputs{builder.source_of(heads.logits)};
+  if (heads.auxiliary) outputs.push_back(builder.source_of(heads.auxiliary));
+  forward.step.layers = nn::in_keras_order(builder.layers(), outputs);
+  for (const nn::Layer& layer : forward.step.layers)
+    for (const nn::Parameter& parameter : layer.parameters)
       forward.step.parameters.push_back(parameter);
-  }
   Keep keep{&forward.heads.logits, &forward.heads.auxiliary};
   for (nn::RunningStatistics& r : forward.running)
     for (ValueId* id : {&r.moving_mean, &r.moving_variance, &r.mean, &r.variance})
@@ -158,8 +157,12 @@ bool matches(const std::string& pattern, std::string_view name) {
 }
 
 bool is_frozen(const Tuning& tuning, std::string_view layer) {
-  return std::any_of(tuning.frozen.begin(), tuning.frozen.end(),
-                     [&](const std::string& pattern) { return matches(pattern, layer); });
+  bool frozen = false;
+  for (const std::string& pattern : tuning.frozen) {
+    const bool excepts = pattern.starts_with('!');
+    if (matches(pattern.substr(excepts ? 1 : 0), layer)) frozen = !excepts;
+  }
+  return frozen;
 }
 
 double lr_factor(const Tuning& tuning, std::string_view layer, std::string_view weight) {

@@ -18,11 +18,11 @@ using NetworkFactory = std::function<nn::Heads(nn::Builder&)>;
 
 // Weights by name: which stay as they are, which learn at a rate of their own, and whether a moving
 // average of them is kept. Patterns are globs over layer names ("block1*"); those of lr_factors
-// with a slash over weight names ("*/kernel").
+// with a slash over weight names ("*/kernel"). Of several that match, the last counts.
 struct Tuning {
-  std::vector<std::string> frozen;
-  std::vector<std::pair<std::string, double>> lr_factors;  // the last that matches counts
-  double average = 0;                                      // decay; 0: no average
+  std::vector<std::string> frozen;  // "!block1*": not these
+  std::vector<std::pair<std::string, double>> lr_factors;
+  double average = 0;              // decay; 0: no average
   double batch_norm_momentum = 0;  // of running statistics; 0: the network's own
 };
 bool matches(const std::string& pattern, std::string_view name);

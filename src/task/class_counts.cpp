@@ -16,7 +16,7 @@ ClassCounts::ClassCounts(std::int64_t classes)
       samples_(static_cast<std::size_t>(classes)),
       correct_(samples_),
       taken_(samples_),
-      confusion_(static_cast<std::size_t>(classes <= kMostConfused ? classes * classes : 0)) {}
+      confusion_(static_cast<std::size_t>(cells(classes))) {}
 
 void ClassCounts::clear() {
   for (auto* counts : {&samples_, &correct_, &taken_, &confusion_})
@@ -36,13 +36,13 @@ void ClassCounts::count(const TensorView& logits, std::span<const std::int32_t> 
   }
 }
 
-namespace {
-double share(std::int64_t part, std::int64_t whole) {
+double share_of(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
-}  // namespace
 
-double ClassCounts::recall(std::int64_t of) const { return share(correct(of), samples(of)); }
-double ClassCounts::precision(std::int64_t of) const { return share(correct(of), taken_for(of)); }
+double ClassCounts::recall(std::int64_t of) const { return share_of(correct(of), samples(of)); }
+double ClassCounts::precision(std::int64_t of) const {
+  return share_of(correct(of), taken_for(of));
+}
 
 }  // namespace plimsoll

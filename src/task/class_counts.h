@@ -16,6 +16,11 @@ class ClassCounts {
 
   explicit ClassCounts(std::int64_t classes);
 
+  // Pairs of classes that are counted.
+  static std::int64_t cells(std::int64_t classes) {
+    return classes <= kMostConfused ? classes * classes : 0;
+  }
+
   // The first `count` rows of [N, classes] logits against their labels; labels outside are
   // counted nowhere.
   void count(const TensorView& logits, std::span<const std::int32_t> labels);
@@ -38,6 +43,9 @@ class ClassCounts {
   std::int64_t classes_;
   std::vector<std::int64_t> samples_, correct_, taken_, confusion_;
 };
+
+// 0 of 0 is 0.
+double share_of(std::int64_t part, std::int64_t whole);
 
 // The index of the largest; the first of equals, and NaN is never largest.
 std::int64_t index_of_largest(std::span<const float> values);

@@ -27,9 +27,7 @@ void check_loss(const LossOptions& loss, const char* targets, const std::string&
 TaskPtr make_task(const LossOptions& loss, const TaskData& data) {
   if (data.targets == TargetKind::labels) {
     check_loss(loss, "several labels", "binary_crossentropy");
-    return make_multi_label({.auxiliary_weight = loss.auxiliary_weight,
-                             .classes = data.outputs,
-                             .class_names = data.names});
+    return make_multi_label({.auxiliary_weight = loss.auxiliary_weight, .class_names = data.names});
   }
   if (data.targets == TargetKind::numbers) {
     check_loss(loss, "numbers", "mse");

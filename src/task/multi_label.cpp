@@ -5,14 +5,11 @@
 
 #include "base/text.h"
 #include "ops/calls.h"
+#include "task/class_counts.h"
 #include "task/heads.h"
 
 namespace plimsoll {
 namespace {
-
-double share(std::int64_t part, std::int64_t whole) {
-  return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
-}
 
 // What every class was found in, rightly or not.
 class LabelTally final : public Tally {
@@ -41,8 +38,8 @@ class LabelTally final : public Tally {
     for (std::size_t k = 0; k < names_.size(); ++k)
       results.push_back({.name = names_[k],
                          .images = there_[k],
-                         .recall = share(right_[k], there_[k]),
-                         .precision = share(right_[k], found_[k]),
+                         .recall = share_of(right_[k], there_[k]),
+                         .precision = share_of(right_[k], found_[k]),
                          .mistaken = {}});
     return results;
   }

@@ -10,7 +10,6 @@ namespace plimsoll {
 
 struct MultiLabelOptions {
   double auxiliary_weight = 0.4;
-  std::int64_t classes = 0;              // columns of the logits
   std::vector<std::string> class_names;  // may be empty
 };
 

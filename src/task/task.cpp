@@ -35,6 +35,13 @@ std::vector<Prediction> best_of(std::span<const float> outputs, std::size_t most
   return best;
 }
 
+std::vector<std::size_t> metrics_of_training(const Task& task) {
+  std::vector<std::size_t> found;
+  for (std::size_t m = 0; m < task.metrics().size(); ++m)
+    if (task.metrics()[m].of_training) found.push_back(m);
+  return found;
+}
+
 std::size_t find_metric(const Task& task, std::string_view name, const char* option) {
   std::vector<std::string> names;
   for (const Metric& metric : task.metrics()) {

@@ -130,6 +130,9 @@ std::vector<Prediction> best_of(std::span<const float> outputs, std::size_t most
                                 const std::function<double(double)>& score,
                                 std::span<const std::string> names);
 
+// Places of the metrics that are told of training batches too.
+std::vector<std::size_t> metrics_of_training(const Task& task);
+
 // The metric of that name; UsageError naming `option` where the task has none.
 std::size_t find_metric(const Task& task, std::string_view name, const char* option);
 

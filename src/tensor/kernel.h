@@ -54,7 +54,7 @@ class Job {
   // Exact, in bytes; the memory lives only while run() runs.
   virtual std::int64_t scratch() const { return 0; }
   // Slow preparations that only execution needs (JIT). Called once, before the first run().
-  virtual void make_ready() {}
+  virtual void compile() {}
   // No allocation, no throw, no lock. The same bits for the same inputs and thread count, wherever
   // the buffers lie and whatever scratch held.
   virtual void run(const Args& args) noexcept = 0;

@@ -7,28 +7,46 @@ namespace plimsoll::zoo {
 
 const std::vector<Network>& networks() {
   static const std::vector<Network> all = {
-      {"inception_v3", "Szegedy et al. 2015, as in Keras", 299, 3, 1000, inception_v3},
-      {"xception", "Chollet 2016, as in Keras", 299, 3, 1000, xception},
-      {"googlenet", "Inception-v1 with BatchNorm, Szegedy et al. 2014", 224, 3, 1000, googlenet},
-      {"inception_resnet_v2", "Szegedy et al. 2016, as in Keras", 299, 3, 1000,
+      {"inception_v3", "Szegedy et al. 2015, as in Keras", 299, 3, 1000, "tf", inception_v3},
+      {"xception", "Chollet 2016, as in Keras", 299, 3, 1000, "tf", xception},
+      {"googlenet", "Inception-v1 with BatchNorm, Szegedy et al. 2014", 224, 3, 1000, "tf",
+       googlenet},
+      {"inception_resnet_v2", "Szegedy et al. 2016, as in Keras", 299, 3, 1000, "tf",
        inception_resnet_v2},
-      {"resnet50", "He et al. 2015, as in Keras", 224, 3, 1000, resnet50},
-      {"mobilenet", "Howard et al. 2017, as in Keras", 224, 3, 1000, mobilenet},
-      {"mobilenet_v2", "Sandler et al. 2018, as in Keras", 224, 3, 1000, mobilenet_v2},
-      {"vgg16", "Simonyan and Zisserman 2014, as in Keras", 224, 3, 1000, vgg16},
-      {"inception_mini", "three Inception blocks for small images", 28, 1, 10, inception_mini},
-      {"xception_mini", "a small Xception for images from 32 up", 96, 3, 10, xception_mini},
-      {"resnet20", "He et al. 2015, the CIFAR network", 32, 3, 10, resnet20},
+      {"resnet50", "He et al. 2015, as in Keras", 224, 3, 1000, "caffe", resnet50},
+      {"mobilenet", "Howard et al. 2017, as in Keras", 224, 3, 1000, "tf", mobilenet},
+      {"mobilenet_v2", "Sandler et al. 2018, as in Keras", 224, 3, 1000, "tf", mobilenet_v2},
+      {"efficientnet_lite0", "Tan and Le 2019 for small machines; ImageNet weights by pip", 224, 3,
+       1000, "tf", efficientnet_lite0},
+      {"efficientnet_lite1", "the same, deeper", 240, 3, 1000, "tf", efficientnet_lite1},
+      {"efficientnet_lite2", "the same, wider and deeper", 260, 3, 1000, "tf", efficientnet_lite2},
+      {"resnet50_torch", "He et al. 2015, as in torchvision", 224, 3, 1000, "torch",
+       resnet50_torch},
+      {"inception_v3_torch", "Szegedy et al. 2015, as in torchvision", 299, 3, 1000, "tf",
+       inception_v3_torch},
+      {"mobilenet_v2_torch", "Sandler et al. 2018, as in torchvision", 224, 3, 1000, "torch",
+       mobilenet_v2_torch},
+      {"googlenet_torch", "Szegedy et al. 2014, as in torchvision", 224, 3, 1000, "tf",
+       googlenet_torch},
+      {"vgg16", "Simonyan and Zisserman 2014, as in Keras", 224, 3, 1000, "caffe", vgg16},
+      {"inception_mini", "three Inception blocks for small images", 28, 1, 10, "tf",
+       inception_mini},
+      {"xception_mini", "a small Xception for images from 32 up", 96, 3, 10, "tf", xception_mini},
+      {"resnet20", "He et al. 2015, the CIFAR network", 32, 3, 10, "tf", resnet20},
   };
   return all;
 }
 
+const Network* find_known(std::string_view name) {
+  for (const Network& network : networks())
+    if (network.name == name) return &network;
+  return nullptr;
+}
+
 const Network& find_network(std::string_view name) {
+  if (const Network* known = find_known(name)) return *known;
   std::vector<std::string_view> names;
-  for (const Network& network : networks()) {
-    if (network.name == name) return network;
-    names.push_back(network.name);
-  }
+  for (const Network& network : networks()) names.push_back(network.name);
   throw UsageError({.where = "--model",
                     .got = "there is no network '" + std::string(name) + "'",
                     .expected = "expected a name that `plimsoll summary --list` prints",

@@ -1,6 +1,7 @@
 // Networks by name.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,27 +19,37 @@ struct Options {
 using nn::Heads;
 
 struct Network {
-  std::string_view name;
-  std::string_view about;
-  std::int64_t image;     // the size it was made for
+  std::string name;
+  std::string about;
+  nn::Size2 image;        // the size it was made for
   std::int64_t channels;  // of its usual input
   std::int64_t classes;
-  Heads (*build)(nn::Builder& net, const Options& options);
+  std::string preprocessing;  // how its published weights want pictures: Normalisation's modes
+  std::function<Heads(nn::Builder& net, const Options& options)> build;
 };
 
 const std::vector<Network>& networks();
 
+// Null if there is none.
+const Network* find_known(std::string_view name);
 // Throws UsageError that offers the nearest name.
 const Network& find_network(std::string_view name);
 
+Heads efficientnet_lite0(nn::Builder& net, const Options& options);
+Heads efficientnet_lite1(nn::Builder& net, const Options& options);
+Heads efficientnet_lite2(nn::Builder& net, const Options& options);
 Heads googlenet(nn::Builder& net, const Options& options);
+Heads googlenet_torch(nn::Builder& net, const Options& options);
 Heads inception_mini(nn::Builder& net, const Options& options);
 Heads inception_resnet_v2(nn::Builder& net, const Options& options);
 Heads inception_v3(nn::Builder& net, const Options& options);
+Heads inception_v3_torch(nn::Builder& net, const Options& options);
 Heads mobilenet(nn::Builder& net, const Options& options);
 Heads mobilenet_v2(nn::Builder& net, const Options& options);
+Heads mobilenet_v2_torch(nn::Builder& net, const Options& options);
 Heads resnet20(nn::Builder& net, const Options& options);
 Heads resnet50(nn::Builder& net, const Options& options);
+Heads resnet50_torch(nn::Builder& net, const Options& options);
 Heads vgg16(nn::Builder& net, const Options& options);
 Heads xception(nn::Builder& net, const Options& options);
 Heads xception_mini(nn::Builder& net, const Options& options);

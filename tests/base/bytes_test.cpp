@@ -69,12 +69,5 @@ TEST(Bytes, PrintsForPeople) {
   EXPECT_EQ(to_string(Bytes{std::numeric_limits<std::int64_t>::min()}), "-8388608 TiB");
 }
 
-TEST(Bytes, ReadsBackWhatItPrintsAsAnArgument) {
-  EXPECT_EQ(to_argument(2_GiB), "2GiB");
-  EXPECT_EQ(to_argument(1536_MiB), "1536MiB");
-  for (const Bytes bytes : {1_B, 1023_B, 1_KiB, 1025_KiB, Bytes{2'061'584'302}, 7_GiB, kUnlimited})
-    EXPECT_EQ(parse_bytes(to_argument(bytes)), bytes);
-}
-
 }  // namespace
 }  // namespace plimsoll

@@ -16,17 +16,20 @@ struct Outcome {
   std::string output;
 };
 
-// Standard output and standard error together.
-inline Outcome run_program(const std::string& arguments, const std::string& before = "") {
-  const std::string command = before + std::string(PLIMSOLL_PROGRAM) + " " + arguments + " 2>&1";
+// Of any command: standard output and standard error together.
+inline Outcome run_command(const std::string& command) {
   Outcome outcome;
-  FILE* pipe = popen(command.c_str(), "r");
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
   char piece[4096];
   while (const std::size_t count = fread(piece, 1, sizeof(piece), pipe))
     outcome.output.append(piece, count);
   const int status = pclose(pipe);
   outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   return outcome;
+}
+
+inline Outcome run_program(const std::string& arguments, const std::string& before = "") {
+  return run_command(before + std::string(PLIMSOLL_PROGRAM) + " " + arguments);
 }
 
 inline std::string content(const std::filesystem::path& path) {

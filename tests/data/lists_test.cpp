@@ -24,7 +24,8 @@ using testing::Pair;
 
 std::vector<std::vector<std::string>> rows(std::string_view text) {
   std::vector<std::vector<std::string>> result;
-  read_csv(text, ',', "list.csv", [&](const CsvRow& row) { result.push_back(row.fields); });
+  CsvReader reader(text, ',', "list.csv");
+  for (CsvRow row; reader.next(row);) result.push_back(row.fields);
   return result;
 }
 

@@ -8,6 +8,7 @@
 
 #include "tests/support/allocation_counter.h"
 #include "tests/support/golden.h"
+#include "tests/support/residents.h"
 #include "tests/support/threads.h"
 
 namespace plimsoll {
@@ -41,15 +42,6 @@ class Step : public testing::TestWithParam<const char*> {
     tests::fill_batch_by_rule(trainer, golden_, Purpose::train);
     return trainer.train_step(batch_, 1e-3F, number, number * batch_);
   }
-  std::vector<std::byte> residents(const Trainer& trainer) {
-    std::vector<std::byte> bytes;
-    for (const std::string& name : trainer.session().resident_names()) {
-      const TensorView view = trainer.session().resident(name);
-      bytes.insert(bytes.end(), view.data, view.data + view.spec.bytes());
-    }
-    return bytes;
-  }
-
   const nlohmann::json golden_ = tests::load_golden(GetParam());
   const std::int64_t batch_ = golden_["batch"];
 };

@@ -252,14 +252,10 @@ TEST(Safetensors, SurvivesDeepNesting) {
 }
 
 TEST(ElementTypes, AreSpelledAsSafetensorsDoes) {
-  for (const DType dtype :
-       {DType::f32, DType::f64, DType::f16, DType::i64, DType::i32, DType::u8}) {
-    const ElementType type = element_type_of(dtype);
-    EXPECT_EQ(find_dtype(type), dtype);
-    EXPECT_EQ(find_element_type(name_of(type)), type);
-    EXPECT_EQ(size_of(type), size_of(dtype));
-  }
-  EXPECT_EQ(find_dtype(ElementType::bf16), std::nullopt);
+  EXPECT_EQ(name_of(ElementType::f32), "F32");
+  EXPECT_EQ(name_of(ElementType::boolean), "BOOL");
+  EXPECT_EQ(size_of(ElementType::bf16), 2);
+  EXPECT_EQ(find_element_type("I64"), ElementType::i64);
   EXPECT_EQ(find_element_type("f32"), std::nullopt);
 }
 

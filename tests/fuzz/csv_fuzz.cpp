@@ -11,7 +11,8 @@ namespace {
 
 std::string text_of(std::string_view text) {
   std::string result;
-  plimsoll::read_csv(text, ',', "fuzz", [&](const plimsoll::CsvRow& row) {
+  plimsoll::CsvReader reader(text, ',', "fuzz");
+  for (plimsoll::CsvRow row; reader.next(row);) {
     for (std::size_t i = 0; i < row.fields.size(); ++i) {
       result += i == 0 ? "\"" : ",\"";
       for (const char c : row.fields[i])
@@ -19,7 +20,7 @@ std::string text_of(std::string_view text) {
       result += '"';
     }
     result += '\n';
-  });
+  }
   return result;
 }
 

@@ -20,18 +20,7 @@ add_executable(train_folder train_folder.cpp)
 target_link_libraries(train_folder PRIVATE plimsoll::plimsoll)
 )";
 
-Outcome run_command(const std::string& command) {
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  Outcome outcome;
-  char piece[4096];
-  while (const std::size_t count = fread(piece, 1, sizeof(piece), pipe))
-    outcome.output.append(piece, count);
-  const int status = pclose(pipe);
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  return outcome;
-}
-
-TEST(Installed, ExampleIsBuiltTrainsIsKilledAndGoesOnToTheSameBytes) {
+TEST(Installed, ExampleIsBuiltTrainsIsKilledGoesOnToTheSameBytesAndTellsOfAStall) {
   if (kSanitized) GTEST_SKIP() << "what is installed is the release";
   const TemporaryFolder folder;
   const std::string at = folder.path().string();
@@ -68,6 +57,12 @@ TEST(Installed, ExampleIsBuiltTrainsIsKilledAndGoesOnToTheSameBytes) {
   ASSERT_EQ(rest.code, 0) << rest.output;
   EXPECT_NE(rest.output.find("resuming"), std::string::npos) << rest.output;
   EXPECT_TRUE(content(at + "/killed" + last) == content(at + "/whole" + last));
+
+  const Outcome stalled = train("stalled", "env LD_PRELOAD=" PLIMSOLL_FILE_FAULTS
+                                           " FAULT_PATH=c1/03.bmp FAULT_CALLS=r FAULT_AT=3 "
+                                           "FAULT_DO=stall FAULT_SECONDS=9 ");
+  ASSERT_EQ(stalled.code, 0) << stalled.output;
+  EXPECT_NE(stalled.output.find("no progress for"), std::string::npos) << stalled.output;
 }
 
 }  // namespace

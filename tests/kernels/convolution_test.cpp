@@ -43,7 +43,7 @@ std::vector<float> run(Make make, const ConvolutionShape& shape, std::int64_t mo
   const std::unique_ptr<Job> job = make(shape, most_bytes);
   EXPECT_NE(job, nullptr);
   if (job == nullptr) return {};
-  job->make_ready();
+  job->compile();
   const std::int64_t n = shape.images;
   Floats x(n * shape.input_image(), make == make_grad_input ? 0 : 1);
   Floats w(shape.weights(), make == make_grad_kernel ? 0 : 2);

@@ -5,6 +5,7 @@
 #include "run/checkpoint.h"
 #include "step/budget.h"
 #include "step/synthetic_batch.h"
+#include "tests/support/residents.h"
 #include "tests/support/temporary_folder.h"
 
 namespace plimsoll {
@@ -29,15 +30,6 @@ Trainer make_trainer(const std::vector<std::string>& names, std::uint64_t seed =
 
 const std::vector<std::string> kPlainNames{"a", "b", "c"};
 const std::vector<std::string> kTrickyNames{"optimizer", "average", "accumulated"};
-
-std::vector<std::byte> residents(const Trainer& trainer) {
-  std::vector<std::byte> bytes;
-  for (const std::string& name : trainer.session().resident_names()) {
-    const TensorView view = trainer.session().resident(name);
-    bytes.insert(bytes.end(), view.data, view.data + view.spec.bytes());
-  }
-  return bytes;
-}
 
 TEST(NamedLikeResidents, TheLedgerCountsThemAsWeights) {
   const auto lines = [](const std::vector<std::string>& names) {

@@ -41,12 +41,17 @@ TEST(Results, ALineThatIsNoneOfOursIsNamed) {
                    DataError, "here:3");
 }
 
-TEST(Recorder, AResumedRunKeepsTheRowsOfEpochsThatAreComplete) {
+class Recording : public testing::Test {
+ protected:
+  Recording() { options.out = folder.path(); }
+
   const TemporaryFolder folder;
   RunOptions options;
-  options.out = folder.path();
   std::string said;
-  const auto tell = [&](const std::string& text) { said += text + "\n"; };
+  const Recorder::Tell tell = [this](const std::string& text) { said += text + "\n"; };
+};
+
+TEST_F(Recording, AResumedRunKeepsTheRowsOfEpochsThatAreComplete) {
   {
     Recorder recorder(options, *kTask, {}, tell);
     for (int epoch = 1; epoch <= 5; ++epoch) recorder.add(row(epoch));
@@ -60,12 +65,8 @@ TEST(Recorder, AResumedRunKeepsTheRowsOfEpochsThatAreComplete) {
   EXPECT_EQ(said, "");
 }
 
-TEST(Recorder, WhatCannotBeWrittenIsToldOfOnce) {
-  const TemporaryFolder folder;
-  RunOptions options;
+TEST_F(Recording, WhatCannotBeWrittenIsToldOfOnce) {
   options.out = folder.path() / "gone";
-  std::string said;
-  const auto tell = [&](const std::string& text) { said += text + "\n"; };
   Recorder recorder(options, *kTask, {}, tell);
   recorder.write_status("training");
   recorder.write_status("training");
@@ -76,12 +77,7 @@ TEST(Recorder, WhatCannotBeWrittenIsToldOfOnce) {
 }
 
 // ThreadSanitizer watches this one.
-TEST(Recorder, TheRunAndItsMonitorMayWriteAtTheSameTime) {
-  const TemporaryFolder folder;
-  RunOptions options;
-  options.out = folder.path();
-  std::string said;
-  const auto tell = [&](const std::string& text) { said += text + "\n"; };
+TEST_F(Recording, TheRunAndItsMonitorMayWriteAtTheSameTime) {
   Recorder recorder(options, *kTask, {}, tell);
   std::atomic<bool> ends = false;
   std::thread monitor([&] {
@@ -111,12 +107,7 @@ TEST(Recorder, TheRunAndItsMonitorMayWriteAtTheSameTime) {
   EXPECT_EQ(said, "");
 }
 
-TEST(Recorder, ARunThatPausesIsNotDone) {
-  const TemporaryFolder folder;
-  RunOptions options;
-  options.out = folder.path();
-  std::string said;
-  const auto tell = [&](const std::string& text) { said += text + "\n"; };
+TEST_F(Recording, ARunThatPausesIsNotDone) {
   Recorder recorder(options, *kTask, {}, tell);
   RunReport report;
   report.stopped_by = StopReason::pause;

@@ -63,7 +63,7 @@ class Interpreter {
     const auto job =
         prepare(node.op->kernels.back(), {node.attrs, in_operands, out_operands, this_process()});
     expect(job != nullptr, "a reference kernel takes every call");
-    job->make_ready();
+    job->compile();
     const FencedTensor scratch(plain({job->scratch() + 1}, DType::u8), 0, false);
     job->run({in, out, scratch.view().data});
   }

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "step/budget.h"
+#include "tests/support/residents.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/zoo_trainer.h"
 
@@ -36,15 +37,6 @@ inline void fill(const TensorView& image, const TensorView& label, std::int64_t 
           static_cast<float>(signed_unit(sample, static_cast<std::uint64_t>(i)));
     label.at<std::int32_t>(n) = static_cast<std::int32_t>(sample % 10);
   }
-}
-
-inline std::vector<std::byte> residents(const Trainer& trainer) {
-  std::vector<std::byte> bytes;
-  for (const std::string& name : trainer.session().resident_names()) {
-    const TensorView view = trainer.session().resident(name);
-    bytes.insert(bytes.end(), view.data, view.data + view.spec.bytes());
-  }
-  return bytes;
 }
 
 // The fates are those of a trainer of the same run.

@@ -79,7 +79,7 @@ class OpRun {
   bool prepare(const Kernel& kernel) {
     job_ = plimsoll::prepare(kernel, {attrs_, in_operands_, out_operands_, this_process()});
     if (!job_) return false;
-    job_->make_ready();
+    job_->compile();
     scratch_.emplace(plain({job_->scratch() + 1}, DType::u8), setting_.shift, false);
     return true;
   }

@@ -58,12 +58,14 @@ inline std::map<std::string, std::vector<float>> gradients_from_slots(Trainer& t
 // (tools/golden/README.md). Where Keras's own f32 does so, its gap is what can be asked for; and of
 // mobilenet, our order of sums carries one over where Keras's does not, nor our reference kernels'.
 inline double gradient_tolerance(const nlohmann::json& golden) {
-  const double jump = golden["network"] == "mobilenet" ? 3e-3 : 0;
+  const bool jumps = golden["network"] == "mobilenet" || golden["network"] == "inception_v3_torch";
+  const double jump = jumps ? 3e-3 : 0;
   return std::max({kGradients, jump, golden["f32_gap"]["gradients"].get<double>()});
 }
 
 // Networks that take a minute and more.
-inline constexpr std::array kSlowToCompare{"vgg16", "inception_resnet_v2"};
+inline constexpr std::array kSlowToCompare{"vgg16", "inception_resnet_v2", "efficientnet_lite1",
+                                           "efficientnet_lite2"};
 
 inline void expect_parameter_count(const nlohmann::json& golden) {
   Trainer trainer = tests::golden_trainer(golden, {});

@@ -26,6 +26,10 @@ TEST(SlowParity, MobilenetsGradientsAreKerasByReferenceKernels) {
   expect_logits_and_gradients(tests::load_golden("mobilenet"), 1e-5,
                               {.kernels = KernelChoice::reference});
 }
+TEST(SlowParity, TorchsInceptionsGradientsArePyTorchsByReferenceKernels) {
+  expect_logits_and_gradients(tests::load_golden("inception_v3_torch"), 1e-4,
+                              {.kernels = KernelChoice::reference});
+}
 
 }  // namespace
 }  // namespace plimsoll

@@ -1,4 +1,5 @@
-// Networks against Keras in double precision; those that take long are in parity_slow_test.cpp.
+// Networks against Keras, and torchvision's against PyTorch, in double precision; those that take
+// long are in parity_slow_test.cpp.
 #include "tests/support/parity.h"
 
 #include <set>
@@ -25,8 +26,10 @@ TEST_P(Parity, LossLogitsAndEveryGradientAreKeras) {
 TEST_P(Parity, TenStepsOfEachOptimizerAreKeras) { expect_ten_steps(golden_); }
 
 INSTANTIATE_TEST_SUITE_P(Small, Parity, mini_networks(), network_name);
-constexpr std::array kLarge{"googlenet", "mobilenet_v2", "mobilenet",
-                            "resnet50",  "inception_v3", "xception"};
+constexpr std::array kLarge{"googlenet",          "mobilenet_v2",      "mobilenet",
+                            "resnet50",           "inception_v3",      "xception",
+                            "efficientnet_lite0", "googlenet_torch",   "mobilenet_v2_torch",
+                            "resnet50_torch",     "inception_v3_torch"};
 // The large ones take a quarter of an hour under AddressSanitizer: there, the two that have every
 // kind of layer between them.
 auto large_networks() {

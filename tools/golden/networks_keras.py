@@ -5,6 +5,8 @@ the caller replaces. `image` is [C, H, W]; Keras runs channels last. Layer names
 of a fresh Keras session, because the rule fills weights by name.
 """
 
+import math
+
 import keras
 from keras import applications, layers
 
@@ -100,7 +102,57 @@ def resnet20(x, classes):
     return head(x, classes)
 
 
+def efficientnet_lite(x, classes, width, depth):
+    """EfficientNet-Lite by the factors of its width and depth; no squeeze, relu6 everywhere."""
+
+    def norm(x, name, relu6=True):
+        x = layers.BatchNormalization(name=name)(x)
+        return layers.ReLU(6.0)(x) if relu6 else x
+
+    def pointwise(x, filters, name):
+        return layers.Conv2D(filters, 1, use_bias=False, name=name)(x)
+
+    def scaled(filters):
+        rounded = max(8, int(filters * width + 4) // 8 * 8)
+        return rounded + 8 if rounded < 0.9 * filters * width else rounded
+
+    x = layers.Conv2D(32, 3, 2, padding="same", use_bias=False, name="stem_conv")(x)
+    x = norm(x, "stem_bn")
+    stages = (
+        (1, 3, 1, 1, 16),
+        (2, 3, 2, 6, 24),
+        (2, 5, 2, 6, 40),
+        (3, 3, 2, 6, 80),
+        (3, 5, 1, 6, 112),
+        (4, 5, 2, 6, 192),
+        (1, 3, 1, 6, 320),
+    )
+    for stage, (repeats, size, stride, expansion, filters) in enumerate(stages, 1):
+        if 1 < stage < 7:
+            repeats = math.ceil(repeats * depth)
+        for block in range(repeats):
+            name = f"block{stage}{chr(ord('a') + block)}_"
+            step = stride if block == 0 else 1
+            before = x
+            if expansion > 1:
+                x = pointwise(x, expansion * x.shape[-1], name + "expand_conv")
+                x = norm(x, name + "expand_bn")
+            x = layers.DepthwiseConv2D(
+                size, step, padding="same", use_bias=False, name=name + "dwconv"
+            )(x)
+            x = norm(x, name + "bn")
+            x = pointwise(x, scaled(filters), name + "project_conv")
+            x = norm(x, name + "project_bn", relu6=False)
+            if step == 1 and before.shape[-1] == x.shape[-1]:
+                x = layers.Add()([before, x])
+    x = norm(pointwise(x, 1280, "top_conv"), "top_bn")
+    return head(x, classes)
+
+
 OWN = {
+    "efficientnet_lite0": lambda x, classes: efficientnet_lite(x, classes, 1.0, 1.0),
+    "efficientnet_lite1": lambda x, classes: efficientnet_lite(x, classes, 1.0, 1.1),
+    "efficientnet_lite2": lambda x, classes: efficientnet_lite(x, classes, 1.1, 1.2),
     "inception_mini": inception_mini,
     "resnet20": resnet20,
     "xception_mini": xception_mini,

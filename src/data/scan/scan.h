@@ -96,11 +96,7 @@ std::uint64_t content_of(const ScanReport& report);
 // none is left.
 SourcePtr without_bad(const SourcePtr& source, const ScanReport& report);
 
-// One DataError that lists them all, for those who stop at bad files. `defects`: from listing.
-DataError bad_files_error(const std::vector<Complaint>& defects, const std::vector<BadSample>& bad);
-
 // A line per bad file, "where: got; expected", for bad_files.txt.
-std::string bad_files_text(const std::vector<Complaint>& defects,
-                           const std::vector<BadSample>& bad);
+std::string bad_files_text(const std::vector<Complaint>& complaints);
 
 }  // namespace plimsoll

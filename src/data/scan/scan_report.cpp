@@ -60,27 +60,11 @@ SourcePtr without_bad(const SourcePtr& source, const ScanReport& report) {
   return make_subset(source, std::move(good));
 }
 
-DataError bad_files_error(const std::vector<Complaint>& defects,
-                          const std::vector<BadSample>& bad) {
-  const std::size_t count = defects.size() + bad.size();
-  expect(count > 0, "an error about no bad files");
-  return DataError({.where = "data",
-                    .got = std::to_string(count) +
-                           (count == 1 ? " bad file or record:\n" : " bad files or records:\n") +
-                           bad_files_text(defects, bad),
-                    .expected = "expected all to be readable",
-                    .hint = "mend or remove them, or go on without them with --bad-files skip"});
-}
-
-std::string bad_files_text(const std::vector<Complaint>& defects,
-                           const std::vector<BadSample>& bad) {
+std::string bad_files_text(const std::vector<Complaint>& complaints) {
   std::string text;
-  const auto add = [&](const Complaint& complaint) {
+  for (const Complaint& complaint : complaints)
     text += complaint.where + ": " + complaint.got +
             (complaint.expected.empty() ? "" : "; " + complaint.expected) + "\n";
-  };
-  for (const Complaint& complaint : defects) add(complaint);
-  for (const BadSample& sample : bad) add(sample.complaint);
   return text;
 }
 

@@ -78,11 +78,4 @@ void CsvReader::fail(std::int64_t line, std::string got, std::string expected) c
                    .expected = std::move(expected)});
 }
 
-void read_csv(std::string_view text, char separator, std::string_view where,
-              const std::function<void(const CsvRow&)>& on_row) {
-  CsvReader reader(text, separator, where);
-  CsvRow row;
-  while (reader.next(row)) on_row(row);
-}
-
 }  // namespace plimsoll

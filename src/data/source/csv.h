@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,9 +37,5 @@ class CsvReader {
   std::size_t at_ = 0;
   std::int64_t line_ = 1;
 };
-
-// All of them.
-void read_csv(std::string_view text, char separator, std::string_view where,
-              const std::function<void(const CsvRow&)>& on_row);
 
 }  // namespace plimsoll

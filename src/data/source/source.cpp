@@ -1,6 +1,7 @@
 #include "data/source/source.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -10,6 +11,8 @@
 
 namespace plimsoll {
 namespace {
+
+constexpr std::array<std::string_view, 4> kTargetKinds{"label", "labels", "numbers", "boxes"};
 
 class Subset final : public Source {
  public:
@@ -54,6 +57,14 @@ class Subset final : public Source {
 };
 
 }  // namespace
+
+std::string_view to_string(TargetKind kind) { return kTargetKinds[static_cast<std::size_t>(kind)]; }
+
+TargetKind find_target_kind(std::string_view name) {
+  const auto found = std::ranges::find(kTargetKinds, name);
+  return found == kTargetKinds.end() ? TargetKind::label
+                                     : static_cast<TargetKind>(found - kTargetKinds.begin());
+}
 
 bool is_usable(const Box& box) {
   // Written so that a NaN fails every comparison.

@@ -41,6 +41,11 @@ enum class TargetKind : std::uint8_t {
   boxes,
 };
 
+// "label", "labels", "numbers", "boxes".
+std::string_view to_string(TargetKind kind);
+// The kind of that name; label where there is none.
+TargetKind find_target_kind(std::string_view name);
+
 // What the whole of a source amounts to.
 struct Index {
   std::string kind;  // for people: "a folder per class"

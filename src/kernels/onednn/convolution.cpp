@@ -131,9 +131,9 @@ class PartsJob : public Job {
  public:
   std::int64_t scratch() const override { return pieces_.bytes(); }
 
-  void make_ready() override {
-    whole_->make_ready();
-    if (rest_ != nullptr) rest_->make_ready();
+  void compile() override {
+    whole_->compile();
+    if (rest_ != nullptr) rest_->compile();
   }
 
   // False: oneDNN has no fast code for this.

@@ -19,7 +19,6 @@ struct Runtime {
   dnnl_primitive_attr_t user_scratch = nullptr;
 
   Runtime() {
-    check(dnnl_set_primitive_cache_capacity(0), "switch off its cache");
     check(dnnl_engine_create(&engine, dnnl_cpu, 0), "make an engine");
     check(dnnl_stream_create(&stream, engine, dnnl_stream_in_order), "make a stream");
     check(dnnl_primitive_attr_create(&user_scratch), "make attributes");
@@ -83,7 +82,7 @@ std::int64_t Primitive::scratch() const {
   return static_cast<std::int64_t>(dnnl_memory_desc_get_size(desc));
 }
 
-void Primitive::make_ready() {
+void Primitive::compile() {
   check(dnnl_primitive_create(&primitive_, descriptor_.get()), "generate code");
   for (std::size_t i = 0; i < ports_; ++i) {
     const dnnl_memory_desc_t* desc =

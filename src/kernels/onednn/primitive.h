@@ -45,7 +45,7 @@ class Primitive {
 
   std::int64_t scratch() const;
   // Generates the code; the thread count of that moment is built in.
-  void make_ready();
+  void compile();
   void run(std::initializer_list<void*> buffers, void* scratch) noexcept;
 
  private:

@@ -1,4 +1,4 @@
-#include "run/run_events.h"
+#include "run/tensorboard_events.h"
 
 #include <algorithm>
 
@@ -31,12 +31,13 @@ std::pair<std::int64_t, std::int64_t> size_of_png(std::string_view png) {
 
 }  // namespace
 
-RunEvents::RunEvents(const RunOptions& options, const Task& task, std::int64_t resumed_at)
+TensorboardEvents::TensorboardEvents(const RunOptions& options, const Task& task,
+                                     std::int64_t resumed_at)
     : task_(task),
       train_(options.out / "train", options_for(resumed_at)),
       validation_(options.out / "validation", options_for(resumed_at)) {}
 
-void RunEvents::step(const Progress& progress, double loss) {
+void TensorboardEvents::step(const Progress& progress, double loss) {
   if (progress.step % kEverySteps != 0 && progress.step != 1) return;
   train_.scalar("batch_loss", progress.step, loss);
   train_.scalar("learning_rate", progress.step, progress.lr);
@@ -46,11 +47,10 @@ void RunEvents::step(const Progress& progress, double loss) {
                 static_cast<double>(memory_usage().resident.count));
 }
 
-void RunEvents::epoch(const Progress& train, const std::optional<Evaluation>& validation) {
+void TensorboardEvents::epoch(const Progress& train, const std::optional<Evaluation>& validation) {
   train_.scalar("epoch_loss", train.epoch, train.loss);
-  for (std::size_t m = 0; m < task_.metrics().size(); ++m)
-    if (const Metric& metric = task_.metrics()[m]; metric.of_training)
-      train_.scalar("epoch_" + metric.name, train.epoch, train.metrics[m]);
+  for (std::size_t m : metrics_of_training(task_))
+    train_.scalar("epoch_" + task_.metrics()[m].name, train.epoch, train.metrics[m]);
   train_.scalar("epoch_learning_rate", train.epoch, train.lr);
   if (validation) {
     validation_.scalar("epoch_loss", train.epoch, validation->loss);
@@ -60,7 +60,7 @@ void RunEvents::epoch(const Progress& train, const std::optional<Evaluation>& va
   flush();
 }
 
-void RunEvents::histograms(const Trainer& trainer, std::int64_t step) {
+void TensorboardEvents::histograms(const Trainer& trainer, std::int64_t step) {
   std::vector<float> values(kHistogramValues);
   for (const NamedTensor& tensor : weight_tensors(trainer.session(), trainer.step_graph())) {
     const std::int64_t count = std::min(kHistogramValues, tensor.view.spec.shape.elements());
@@ -70,17 +70,17 @@ void RunEvents::histograms(const Trainer& trainer, std::int64_t step) {
   }
 }
 
-void RunEvents::first_batch(std::string_view png) {
+void TensorboardEvents::first_batch(std::string_view png) {
   const auto [width, height] = size_of_png(png);
   train_.image("train_batch0", 0, width, height, png);
 }
 
-void RunEvents::flush() {
+void TensorboardEvents::flush() {
   train_.flush();
   validation_.flush();
 }
 
-const std::string& RunEvents::failure() const {
+const std::string& TensorboardEvents::failure() const {
   return train_.failure().empty() ? validation_.failure() : train_.failure();
 }
 

@@ -9,10 +9,10 @@
 
 namespace plimsoll {
 
-class RunEvents {
+class TensorboardEvents {
  public:
   // `resumed_at`: TensorBoard forgets what earlier parts of the run wrote from this step on.
-  RunEvents(const RunOptions& options, const Task& task, std::int64_t resumed_at);
+  TensorboardEvents(const RunOptions& options, const Task& task, std::int64_t resumed_at);
 
   void step(const Progress& progress, double loss);
   void epoch(const Progress& train, const std::optional<Evaluation>& validation);

@@ -1,0 +1,25 @@
+// Where the elements of a stored weight belong in ours.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "interop/imported_file.h"
+#include "tensor/spec.h"
+
+namespace plimsoll::interop {
+
+// The axes as which a stored tensor of this shape becomes one of ours: those that are given, or
+// `ours` for kernels that fit as they are. A dense layer and a 1x1 convolution over one pixel are
+// the same, so either's weights fit the other. Nothing if the shapes do not agree.
+std::optional<Axes> fitting_axes(const std::vector<std::int64_t>& stored, Axes axes,
+                                 const std::vector<std::int64_t>& ours);
+
+// Our axes in the order in which the file counts elements; see tensor/convert.h.
+std::vector<int> order_of(Axes axes, int rank);
+
+// The shape in which a weight of ours is stored.
+std::vector<std::int64_t> stored_shape(const Shape& ours, Axes axes);
+
+}  // namespace plimsoll::interop

@@ -1,0 +1,17 @@
+// Networks of PyTorch packages that are ours under other names; for the files of interop/ only.
+#pragma once
+
+#include "interop/imported_file.h"
+
+namespace plimsoll::interop {
+
+// The package efficientnet_lite_pytorch: "_blocks.3._bn1" is our "block3a_bn". Sets network and
+// preprocessing. Leaves files alone that are not of it.
+void rename_efficientnet_lite(ImportedFile& file);
+
+// torchvision's and timm's resnet50, inception_v3, mobilenet_v2 and googlenet, whose *_torch
+// networks have torchvision's names. Sets network and preprocessing; auxiliary classifiers become
+// others. Leaves files alone that are of none.
+void recognise_torchvision(ImportedFile& file);
+
+}  // namespace plimsoll::interop

@@ -1,0 +1,81 @@
+#include "job/begin_weights.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "interop/match.h"
+#include "zoo/zoo.h"
+
+namespace plimsoll::job {
+namespace {
+
+// Of each kind; `plimsoll import FILE --model NETWORK` lists all.
+constexpr std::size_t kMostListed = 20;
+
+// Those of other shapes first, then what the file lacks, then what the network lacks.
+std::string list_text(const std::vector<interop::Mismatch>& mismatches) {
+  std::string text;
+  const auto list = [&](bool has_ours, bool has_theirs) {
+    std::size_t count = 0;
+    for (const interop::Mismatch& m : mismatches) {
+      if (m.ours.empty() == has_ours || m.theirs.empty() == has_theirs) continue;
+      if (++count <= kMostListed)
+        text += fmt::format("\n  {}: {}", has_ours ? m.ours : "(the network has none)",
+                            has_theirs ? m.theirs : "(the file has none)");
+    }
+    if (count > kMostListed)
+      text += fmt::format("\n  and {} more; `plimsoll import` lists all", count - kMostListed);
+  };
+  list(true, true);
+  list(true, false);
+  list(false, true);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> begin_with(const std::string& path, bool by_name, const Trainer& trainer) {
+  return begin_with(interop::open_imported(path), {.by_name = by_name}, trainer);
+}
+
+std::vector<std::string> begin_with(const interop::ImportedFile& file, const Beginning& how,
+                                    const Trainer& trainer) {
+  const std::string path = file.path.string();
+  if (file.tensors == nullptr)
+    throw DataError({.where = path,
+                     .got = file.format + " without weights",
+                     .expected = "expected a file with weights",
+                     .hint = "--model takes a network's description"});
+  const StepGraph& step = trainer.step_graph();
+  const interop::Matching matching = interop::match(file, step.layers, how.by_name);
+  const auto& left = matching.mismatches;
+  if (matching.matches.empty() ||
+      (!left.empty() && !how.by_name && (how.whole || !matching.replaces_head)))
+    throw DataError(
+        {.where = path,
+         .got = fmt::format("{}: {} of the network's weights match, {} do not:{}", file.format,
+                            matching.matches.size(), left.size(), list_text(left)),
+         .expected = how.whole ? "expected weights of the same network"
+                               : "expected weights of the same network, its head excepted",
+         .hint = file.network.empty() || how.by_name
+                     ? "--weights-by-name takes those alone whose layers have the same names"
+                     : "these are of --model " + file.network});
+  interop::load(file, matching.matches, weight_tensors(trainer.session(), step));
+  start_averages(trainer.session(), step);
+  std::vector<std::string> news{
+      fmt::format("weights from {}: {}, {} tensors", path, file.format, matching.matches.size())};
+  if (matching.replaces_head)
+    news.push_back("the head is new, it begins with random weights:" + list_text(left));
+  else if (!left.empty())
+    news.push_back("not taken:" + list_text(left));
+  return news;
+}
+
+std::string wanted_preprocessing(const std::string& path) {
+  const interop::ImportedFile file = interop::open_imported(path);
+  if (!file.preprocessing.empty()) return file.preprocessing;
+  const zoo::Network* known = zoo::find_known(file.network);
+  return known == nullptr ? "" : known->preprocessing;
+}
+
+}  // namespace plimsoll::job

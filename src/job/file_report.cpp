@@ -1,0 +1,52 @@
+#include "job/file_report.h"
+
+#include "base/error.h"
+#include "job/trained_model.h"
+#include "ops/table.h"
+
+namespace plimsoll::job {
+namespace {
+
+// The network's layers as training would name and order them.
+std::vector<nn::Layer> layers_of(const ModelSettings& model) {
+  nn::Builder builder(op_table(), model.input(), nn::Mode::inference);
+  const nn::Heads heads = model.factory()(builder);
+  return nn::in_keras_order(builder.layers(), {builder.source_of(heads.logits)});
+}
+
+}  // namespace
+
+FileReport describe_file(const std::string& path, const ModelSettings& asked) {
+  FileReport report{.file = interop::open_imported(path)};
+  const interop::ImportedFile& file = report.file;
+  if (file.tensors)
+    for (const interop::ImportedLayer& layer : file.layers)
+      for (const interop::ImportedWeight& weight : layer.weights) {
+        const StoredTensor& tensor = file.tensors->tensors()[weight.tensor];
+        ++report.tensors;
+        report.bytes += tensor.bytes();
+        report.parameters += tensor.bytes() / size_of(tensor.type);
+      }
+  ModelSettings model = asked;
+  if (asked.model.empty()) {
+    model.model = file.description.empty() ? file.network : path;
+    model.description = file.description;
+  }
+  report.preprocessing = file.preprocessing;
+  report.classes = classes_of(file);
+  if (model.model.empty()) return report;
+  try {
+    if (asked.classes == 0 && model.network_text().empty()) model.classes = report.classes;
+    report.model = model.network().name;
+    report.about = model.network_text().empty() ? "of the zoo" : "described by the file";
+    report.classes = model.class_count();
+    if (report.preprocessing.empty()) report.preprocessing = model.network().preprocessing;
+    if (file.tensors) report.matching = interop::match(file, layers_of(model));
+  } catch (const UsageError& error) {
+    if (!asked.model.empty()) throw;
+    report.refused = error.what();
+  }
+  return report;
+}
+
+}  // namespace plimsoll::job

@@ -1,0 +1,107 @@
+// Names of other programs' layers: which network of the zoo they are, and that every layer finds
+// its own.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "interop/match.h"
+#include "interop/readers.h"
+#include "ops/table.h"
+#include "tests/support/listed_tensors.h"
+#include "zoo/zoo.h"
+
+namespace plimsoll {
+namespace {
+
+using interop::ImportedFile;
+
+std::vector<nn::Layer> layers_of(const std::string& network) {
+  nn::Builder net(op_table(), {.image = 299}, nn::Mode::inference);
+  zoo::find_network(network).build(net, {});
+  return net.layers();
+}
+
+// The weights of a network of ours as PyTorch stores them.
+std::vector<StoredTensor> torch_tensors(const std::string& network) {
+  const std::map<std::string, std::string> words = {{"kernel", "weight"},
+                                                    {"gamma", "weight"},
+                                                    {"bias", "bias"},
+                                                    {"beta", "bias"},
+                                                    {"moving_mean", "running_mean"},
+                                                    {"moving_variance", "running_var"}};
+  std::vector<StoredTensor> tensors;
+  for (const nn::Layer& layer : layers_of(network))
+    for (const nn::Parameter& parameter : layer.parameters) {
+      std::vector<std::int64_t> shape(parameter.spec.shape.begin(), parameter.spec.shape.end());
+      if (shape.size() == 2) std::swap(shape[0], shape[1]);
+      const std::string word = parameter.name.substr(parameter.name.rfind('/') + 1);
+      tensors.push_back({.name = layer.name + "." + words.at(word), .shape = shape});
+    }
+  return tensors;
+}
+
+void expect_all_matched(const ImportedFile& file) {
+  const std::vector<nn::Layer> layers = layers_of(file.network);
+  const interop::Matching matching = interop::match(file, layers);
+  for (const interop::Mismatch& mismatch : matching.mismatches)
+    ADD_FAILURE() << mismatch.ours << " | " << mismatch.theirs;
+}
+
+TEST(NetworkNames, OfTorchvisionAreFound) {
+  for (const std::string network :
+       {"resnet50_torch", "inception_v3_torch", "mobilenet_v2_torch", "googlenet_torch"}) {
+    SCOPED_TRACE(network);
+    std::vector<StoredTensor> tensors = torch_tensors(network);
+    tensors.push_back({.name = "AuxLogits.fc.weight", .shape = {1000, 768}});
+    ImportedFile file{.tensors = std::make_shared<tests::ListedTensors>(tensors)};
+    interop::name_torch_layers(file);
+    ASSERT_EQ(file.network, network);
+    EXPECT_EQ(file.others, std::vector<std::string>{"AuxLogits.fc.weight"});
+    expect_all_matched(file);
+  }
+}
+
+TEST(NetworkNames, OfADeeperResnetAreNotTheSmallerOnes) {
+  std::vector<StoredTensor> tensors = torch_tensors("resnet50_torch");
+  tensors.push_back({.name = "layer3.6.conv2.weight", .shape = {256, 256, 3, 3}});
+  ImportedFile file{.tensors = std::make_shared<tests::ListedTensors>(tensors)};
+  interop::name_torch_layers(file);
+  EXPECT_EQ(file.network, "");
+}
+
+// Slim's published file has 1001 classes: all but the head is taken.
+TEST(NetworkNames, OfSlimsMobilenetAreFound) {
+  std::vector<StoredTensor> tensors = {{.name = "global_step", .shape = {}}};
+  const auto add = [&](const std::string& scope, const std::string& weights,
+                       std::vector<std::int64_t> shape, std::int64_t filters) {
+    tensors.push_back({.name = "MobilenetV1/" + scope + "/" + weights, .shape = std::move(shape)});
+    tensors.push_back({.name = tensors.back().name + "/RMSProp", .shape = tensors.back().shape});
+    for (const char* word : {"gamma", "beta", "moving_mean", "moving_variance"})
+      tensors.push_back(
+          {.name = "MobilenetV1/" + scope + "/BatchNorm/" + word, .shape = {filters}});
+  };
+  add("Conv2d_0", "weights", {3, 3, 3, 32}, 32);
+  std::int64_t channels = 32;
+  int number = 0;
+  for (const std::int64_t filters :
+       {64, 128, 128, 256, 256, 512, 512, 512, 512, 512, 512, 1024, 1024}) {
+    const std::string scope = "Conv2d_" + std::to_string(++number);
+    add(scope + "_depthwise", "depthwise_weights", {3, 3, channels, 1}, channels);
+    add(scope + "_pointwise", "weights", {1, 1, channels, filters}, filters);
+    channels = filters;
+  }
+  tensors.push_back(
+      {.name = "MobilenetV1/Logits/Conv2d_1c_1x1/weights", .shape = {1, 1, 1024, 1001}});
+  tensors.push_back({.name = "MobilenetV1/Logits/Conv2d_1c_1x1/biases", .shape = {1001}});
+  ImportedFile file{.tensors = std::make_shared<tests::ListedTensors>(tensors)};
+  interop::name_slim_layers(file);
+  ASSERT_EQ(file.network, "mobilenet");
+  EXPECT_EQ(file.preprocessing, "tf");
+  EXPECT_EQ(file.others.size(), 28U);  // a slot for each kernel, and the step
+  const interop::Matching matching = interop::match(file, layers_of("mobilenet"));
+  EXPECT_EQ(matching.mismatches.size(), 2U);
+  EXPECT_TRUE(matching.replaces_head);
+}
+
+}  // namespace
+}  // namespace plimsoll
