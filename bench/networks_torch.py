@@ -1,4 +1,4 @@
-"""Inception-v3 and Xception in PyTorch, layer for layer those of Keras (and of `plimsoll summary`)."""
+"""Networks of the zoo in PyTorch, layer for layer those of `plimsoll summary`."""
 
 import torch
 from torch import nn
@@ -159,4 +159,53 @@ def xception(classes=1000):
     )
 
 
-NETWORKS = {"inception_v3": inception_v3, "xception": xception}
+class Bottleneck(nn.Module):
+    """Keras's: the stride in the first 1x1, biases in all convolutions."""
+
+    def __init__(self, inputs, width, stride=1, side=False):
+        super().__init__()
+        norm = lambda n: nn.BatchNorm2d(n, eps=1.001e-5, momentum=0.01)
+        self.main = nn.Sequential(
+            nn.Conv2d(inputs, width, 1, stride), norm(width), nn.ReLU(inplace=True),
+            nn.Conv2d(width, width, 3, 1, 1), norm(width), nn.ReLU(inplace=True),
+            nn.Conv2d(width, 4 * width, 1), norm(4 * width),
+        )  # fmt: skip
+        self.side = nn.Sequential(nn.Conv2d(inputs, 4 * width, 1, stride), norm(4 * width)) if side else nn.Identity()
+
+    def forward(self, x):
+        return F.relu(self.main(x) + self.side(x), inplace=True)
+
+
+def resnet50(classes=1000):
+    blocks, inputs = [], 64
+    for width, count, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
+        for i in range(count):
+            blocks.append(Bottleneck(inputs, width, stride if i == 0 else 1, side=i == 0))
+            inputs = 4 * width
+    return nn.Sequential(
+        nn.Conv2d(3, 64, 7, 2, 3), nn.BatchNorm2d(64, eps=1.001e-5, momentum=0.01), nn.ReLU(inplace=True),
+        nn.MaxPool2d(3, 2, 1), *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, classes),
+    )  # fmt: skip
+
+
+def googlenet(classes=1000):
+    def block(n, one, three_reduce, three, five_reduce, five, pool):
+        return Branches(
+            chain(n, (one, 1)),
+            chain(n, (three_reduce, 1), (three, 3)),
+            chain(n, (five_reduce, 1), (five, 5)),
+            nn.Sequential(nn.MaxPool2d(3, 1, 1), Conv(n, pool, 1)),
+        )
+
+    return nn.Sequential(
+        Conv(3, 64, 7, 2), SamePool(), Conv(64, 64, 1), Conv(64, 192, 3), SamePool(),
+        block(192, 64, 96, 128, 16, 32, 32), block(256, 128, 128, 192, 32, 96, 64), SamePool(),
+        block(480, 192, 96, 208, 16, 48, 64), block(512, 160, 112, 224, 24, 64, 64),
+        block(512, 128, 128, 256, 24, 64, 64), block(512, 112, 144, 288, 32, 64, 64),
+        block(528, 256, 160, 320, 32, 128, 128), SamePool(),
+        block(832, 256, 160, 320, 32, 128, 128), block(832, 384, 192, 384, 48, 128, 128),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.4), nn.Linear(1024, classes),
+    )  # fmt: skip
+
+
+NETWORKS = {"inception_v3": inception_v3, "xception": xception, "resnet50": resnet50, "googlenet": googlenet}

@@ -1,10 +1,10 @@
 """Training steps of one network in one framework on demand, in a process of its own.
 
-python worker.py torch|torch_channels_last|torch_checkpoint|tf_graph|tf_xla NETWORK BATCH IMAGE THREADS
+python worker.py torch|torch_channels_last|torch_compile|torch_checkpoint|tf_graph|tf_xla NETWORK BATCH IMAGE THREADS
 
 Prints "ready" after a first step, which compiles and allocates; then, for every line it reads, does a
 step and prints its seconds; at the end of its input, a JSON object with its peak resident bytes and the
-framework's version. torch_checkpoint recomputes by torch.utils.checkpoint, in about as many segments as
+framework's version. torch_compile is channels_last, compiled; torch_checkpoint recomputes by torch.utils.checkpoint, in about as many segments as
 the square root of the network's blocks.
 """
 
@@ -24,7 +24,7 @@ def serve(step):
         print(time.perf_counter() - start, flush=True)
 
 
-def run_torch(network, batch, image, threads, channels_last, checkpointed):
+def run_torch(network, batch, image, threads, channels_last, compiled, checkpointed):
     import torch
     from torch.utils.checkpoint import checkpoint_sequential
 
@@ -34,6 +34,8 @@ def run_torch(network, batch, image, threads, channels_last, checkpointed):
     torch.manual_seed(0)
     layout = torch.channels_last if channels_last else torch.contiguous_format
     model = NETWORKS[network]().train().to(memory_format=layout)
+    if compiled:
+        model = torch.compile(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
     images = torch.rand(batch, 3, image, image).to(memory_format=layout)
     labels = torch.arange(batch) % 1000
@@ -63,7 +65,9 @@ def run_tensorflow(network, batch, image, threads, xla):
 
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    build = {"inception_v3": keras.applications.InceptionV3, "xception": keras.applications.Xception}[network]
+    applications = keras.applications
+    build = {"inception_v3": applications.InceptionV3, "xception": applications.Xception,
+             "resnet50": applications.ResNet50}[network]
     model = build(weights=None, input_shape=(image, image, 3), classifier_activation=None)
     optimizer = keras.optimizers.SGD(1e-3, momentum=0.9)
     optimizer.build(model.trainable_variables)
@@ -86,7 +90,8 @@ def run_tensorflow(network, batch, image, threads, xla):
 def main(kind, network, batch, image, threads):
     sizes = (network, int(batch), int(image), int(threads))
     if kind.startswith("torch"):
-        version = run_torch(*sizes, channels_last=kind != "torch", checkpointed=kind == "torch_checkpoint")
+        version = run_torch(*sizes, channels_last=kind != "torch", compiled=kind == "torch_compile",
+                            checkpointed=kind == "torch_checkpoint")
     else:
         version = run_tensorflow(*sizes, xla=kind == "tf_xla")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

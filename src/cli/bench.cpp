@@ -1,19 +1,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/json_text.h"
 #include "base/memory_usage.h"
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
+#include "cli/layer_times.h"
 #include "cli/options.h"
+#include "job/kernel_choice.h"
 #include "kernels/fma_peak.h"
 #include "machine/crowding.h"
 #include "machine/team.h"
@@ -23,6 +25,8 @@
 namespace plimsoll::cli {
 namespace {
 
+constexpr int kContestRounds = 7;
+
 struct Settings {
   CommonOptions common;
   std::optional<std::int64_t> threads;
@@ -30,6 +34,8 @@ struct Settings {
   OptimizerOptions optimizer;
   std::int64_t steps = 5;
   bool layers = false;
+  std::string kernels;
+  std::string tune;
   job::MemorySettings memory;
 };
 
@@ -38,64 +44,31 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// What one layer costs in a step, by the nodes that belong to it.
-struct LayerTime {
-  std::string layer;
-  std::string kernels;
-  double forward = 0, backward = 0, again = 0;  // seconds
-  double flops = 0;
-};
-
 // Of what the peak is about.
 double step_flops(const Session& session) {
   double flops = 0;
   for (const Node& node : session.graph(0).nodes())
-    if (node.op->is_arithmetic) flops += cost_of(session.graph(0), node).flops;
+    if (node.op->arithmetic != Arithmetic::none) flops += cost_of(session.graph(0), node).flops;
   return flops;
 }
 
-// Runs one step instruction by instruction, with a clock between.
-std::vector<LayerTime> measure_layers(Session& session) {
-  const Graph& graph = session.graph(0);
-  std::vector<LayerTime> times;
-  std::map<std::string, std::size_t> index;
-  const std::vector<Instruction>& instructions = session.tape(0).instructions;
-  for (std::size_t i = 0; i < instructions.size(); ++i) {
-    const Stopwatch watch;
-    session.run_instruction(0, i);
-    const double seconds = watch.seconds();
-    const bool runs = instructions[i].kind == StepKind::run;
-    const std::string& layer =
-        runs ? graph.node(instructions[i].node).layer : graph.layer_of(instructions[i].value);
-    const auto [at, is_new] = index.try_emplace(layer, times.size());
-    if (is_new) times.push_back({.layer = layer});
-    LayerTime& time = times[at->second];
-    if (!runs) {
-      time.again += seconds;
-      continue;
-    }
-    const Node& node = graph.node(instructions[i].node);
-    const bool backward = node.phase >= Phase::backward;
-    (instructions[i].again ? time.again : backward ? time.backward : time.forward) += seconds;
-    if (node.op->is_arithmetic) time.flops += cost_of(graph, node).flops;
-    const std::string kernel(session.prepared(0, instructions[i].node).kernel_name());
-    if (node.op->is_arithmetic && time.kernels.find(kernel) == std::string::npos)
-      time.kernels += (time.kernels.empty() ? "" : ",") + kernel;
-  }
-  return times;
-}
-
-void print_layers(const std::vector<LayerTime>& times) {
-  fmt::print("{:<36} {:>9} {:>9} {:>9} {:>8}  {}\n", "layer", "fwd ms", "bwd ms", "again ms",
-             "GFLOP/s", "kernels");
-  for (const LayerTime& time : times) {
-    const double total = time.forward + time.backward + time.again;
-    const std::string rate = time.flops > 0 ? fmt::format("{:.0f}", time.flops / total * 1e-9) : "";
-    const bool slow = time.kernels.find("ref") != std::string::npos;
-    fmt::print("{:<36} {:>9.2f} {:>9.2f} {:>9.2f} {:>8}  {}{}\n", time.layer, time.forward * 1e3,
-               time.backward * 1e3, time.again * 1e3, rate, time.kernels,
-               slow ? "  <- slow reference path" : "");
-  }
+// Lets all kernels compete for every call of a step, prints who won, and writes the table.
+void tune(const Trainer& trainer, const std::string& file) {
+  fmt::print("{:<20} {:<11} {:>8}  {}\n", "op", "kernel", "ms", "others, ms");
+  const Graph& graph = trainer.tapes().graph(0);
+  const KernelTable table = job::tune_kernels(
+      trainer, kContestRounds,
+      [&](const Node& node, const std::vector<KernelTime>& times, const KernelTime& chosen) {
+        std::string row = fmt::format("{:<20} {:<11} {:>8.3f} ", node.op->name, chosen.kernel->name,
+                                      chosen.seconds * 1e3);
+        for (const KernelTime& time : times)
+          if (time.kernel != chosen.kernel)
+            row += fmt::format(" {} {:.3f}", time.kernel->name, time.seconds * 1e3);
+        fmt::print("{}   {} {}\n", row, to_string(graph.spec(node.in[0])),
+                   to_string(graph.spec(node.in[1])));
+      });
+  write_file(file, table.text());
+  fmt::print("{}: {} calls; --kernels {} uses it\n", file, table.size(), file);
 }
 
 // Of all weights and state, so that two runs can be told apart to the bit.
@@ -122,8 +95,13 @@ int run(const Settings& settings) {
                                {.input = input,
                                 .train_batches = {input.batch},
                                 .evaluate_batches = {},
-                                .optimizer = settings.optimizer}),
+                                .optimizer = settings.optimizer,
+                                .kernels = job::choose_kernels(settings.kernels)}),
                        {.input_bytes = 0, .threads = threads}};
+  if (!settings.tune.empty()) {
+    tune(variant.trainer, settings.tune);
+    return 0;
+  }
   const job::PlannedRun planned =
       plan_run(variant, settings.memory, budget_of(settings.memory), input.batch);
   Trainer& trainer = variant.trainer;
@@ -141,10 +119,10 @@ int run(const Settings& settings) {
   const double gflops = step_flops(trainer.session()) / step_seconds * 1e-9;
   const double rate = static_cast<double>(input.batch) / step_seconds;
   const std::int64_t memory = memory_usage().peak().count;
-  std::vector<LayerTime> times;
+  StepTimes times;
   if (settings.layers) {
     fill_synthetic_batch(trainer, input.batch);
-    times = measure_layers(trainer.session());
+    times = measure_layers(trainer);
   }
   const std::string size = fmt::format("{}x{}", input.image.h, input.image.w);
   if (!settings.common.json) {
@@ -173,13 +151,17 @@ int run(const Settings& settings) {
                               {"predicted_slowdown_percent", planned.plan.slowdown_percent},
                               {"weights_checksum", checksum(trainer.session())},
                               {"layers", nlohmann::ordered_json::array()}};
-  for (const LayerTime& time : times)
-    json["layers"].push_back({{"name", time.layer},
-                              {"forward_seconds", time.forward},
-                              {"backward_seconds", time.backward},
-                              {"again_seconds", time.again},
-                              {"flops", time.flops},
-                              {"kernels", time.kernels}});
+  for (const LayerTime& time : times.layers) {
+    nlohmann::ordered_json layer{{"name", time.layer}};
+    constexpr const char* kPasses[] = {"forward", "grad_input", "grad_weights"};
+    for (std::size_t pass = 0; pass < time.passes.size(); ++pass)
+      layer[kPasses[pass]] = {{"seconds", time.passes[pass].seconds},
+                              {"flops", time.passes[pass].flops},
+                              {"kernels", time.passes[pass].kernels}};
+    layer["other_seconds"] = time.other;
+    layer["again_seconds"] = time.again;
+    json["layers"].push_back(layer);
+  }
   fmt::print("{}", json_text(json));
   return 0;
 }
@@ -191,14 +173,21 @@ Entry add_bench(CLI::App& command) {
   add_options(command, settings->model);
   add_options(command, settings->memory);
   add_threads(command, settings->threads);
+  add_kernels(command, settings->kernels);
   begin_group(command, "measurement");
   command.add_option("--optimizer", settings->optimizer.name, "sgd, rmsprop, adam or adamw")
       ->capture_default_str();
   command.add_option("--steps", settings->steps, "steps to measure; the median counts")
       ->capture_default_str();
-  command.add_flag("--layers", settings->layers, "a table per layer");
+  command.add_flag("--layers", settings->layers,
+                   "time, speed and kernel of every layer, pass by pass");
+  command.add_option("--tune", settings->tune,
+                     "let all kernels compete for every call and write who won to this file");
   settings->common.add_to(command);
-  command.footer("Example: plimsoll bench --model inception_v3 --batch 8 --layers");
+  command.footer(
+      "Examples:\n"
+      "  plimsoll bench --model inception_v3 --batch 8 --layers\n"
+      "  plimsoll bench --model inception_v3 --batch 32 --tune here.txt");
   return [settings] { return run(*settings); };
 }
 

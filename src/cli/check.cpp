@@ -65,7 +65,7 @@ double flops_per_image(const job::ModelSettings& options) {
   double flops = 0;
   const Graph& graph = builder.graph();
   for (const Node& node : graph.nodes())
-    if (node.op->is_arithmetic) flops += cost_of(graph, node).flops;
+    if (node.op->arithmetic != Arithmetic::none) flops += cost_of(graph, node).flops;
   return 3 * flops;
 }
 

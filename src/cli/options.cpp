@@ -151,6 +151,7 @@ void add_options(CLI::App& command, job::TrainingSettings& s, const std::string&
   add_options(command, s.model);
   add_options(command, s.memory);
   add_threads(command, s.threads);
+  add_kernels(command, s.kernels);
   add_data_options(command, s, data);
   add_optimizer_options(command, s);
 }
@@ -159,6 +160,7 @@ void add_options(CLI::App& command, job::RunSettings& s, const std::string& data
   add_options(command, s.model);
   add_options(command, s.memory);
   add_threads(command, s.threads);
+  add_kernels(command, s.kernels);
   add_data_options(command, s, data);
   add_rate_options(command, s);
   add_optimizer_options(command, s);
@@ -184,6 +186,11 @@ void add_weights(CLI::App& command, job::TrainingSettings& s) {
   command.add_flag("--weights-by-name", s.weights_by_name,
                    "layers of that file by their names, and those alone that match; else all, by "
                    "their order");
+}
+
+void add_kernels(CLI::App& command, std::string& kernels) {
+  command.add_option("--kernels", kernels,
+                     "table of kernels that `bench --tune` made; default: by rule");
 }
 
 void add_threads(CLI::App& command, std::optional<std::int64_t>& threads) {

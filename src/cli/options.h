@@ -21,6 +21,7 @@ void add_options(CLI::App& command, job::TrainingSettings& settings, const std::
 void add_options(CLI::App& command, job::RunSettings& settings, const std::string& data);
 
 void add_weights(CLI::App& command, job::TrainingSettings& settings);
+void add_kernels(CLI::App& command, std::string& kernels);
 void add_threads(CLI::App& command, std::optional<std::int64_t>& threads);
 
 // What the program does beside its work.

@@ -42,11 +42,13 @@ void measure_times(const Settings& s, const job::TrainingData* data, int threads
   KernelTimes times = KernelTimes::load(cache_directory(), threads);
   for (int round = 0; round < 3; ++round)
     for (std::size_t i = 0; i < session.tape(0).instructions.size(); ++i) {
+      const NodeId node = session.tape(0).instructions[i].node;
       const Stopwatch watch;
       session.run_instruction(0, i);
       // The first round touches code and caches for the first time.
       if (round > 0)
-        times.record(session.graph(0), session.tape(0).instructions[i].node.at(), watch.seconds());
+        times.record(session.graph(0), node.at(), trainer.tapes().prepared(0, node).kernel_name(),
+                     watch.seconds());
     }
   times.save(cache_directory());
   fmt::print(stderr, "measured {} kernels into {}\n", times.size(), cache_directory().string());

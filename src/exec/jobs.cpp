@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <span>
 
 #include "base/error.h"
 #include "passes/passes.h"
@@ -18,14 +17,29 @@ std::vector<Operand> operands(const Graph& graph, const Values& ids) {
   return result;
 }
 
+using Kernels = std::vector<const Kernel*>;
+
+// The op's kernels, the one that the table names before the others.
+Kernels candidates(const Graph& graph, const Node& node, const KernelChoice& choice,
+                   const Environment& environment) {
+  if (choice.reference) return {&node.op->kernels.back()};
+  Kernels kernels;
+  for (const Kernel& kernel : node.op->kernels) kernels.push_back(&kernel);
+  if (choice.table == nullptr) return kernels;
+  const std::string_view wanted = choice.table->find(graph, node, environment);
+  std::stable_partition(kernels.begin(), kernels.end(),
+                        [&](const Kernel* kernel) { return kernel->name == wanted; });
+  return kernels;
+}
+
 // With the first of these kernels that takes the call.
-PreparedNode prepare_node(const Graph& graph, const Node& node, std::span<const Kernel> kernels,
+PreparedNode prepare_node(const Graph& graph, const Node& node, const Kernels& kernels,
                           const Environment& environment) {
   const std::vector<Operand> in = operands(graph, node.in);
   const std::vector<Operand> out = operands(graph, node.out);
-  for (const Kernel& kernel : kernels)
-    if (auto job = prepare(kernel, {node.attrs, in, out, environment}))
-      return {std::move(job), &kernel};
+  for (const Kernel* kernel : kernels)
+    if (auto job = prepare(*kernel, {node.attrs, in, out, environment}))
+      return {std::move(job), kernel};
   throw UsageError({.where = node.op->name + " '" + node.name + "'",
                     .got = "no kernel can do this call",
                     .expected = "a shape one of them takes"});
@@ -41,14 +55,13 @@ bool has_slices(const Graph& graph, const Node& node) {
 
 Environment this_process() { return {.threads = omp_get_max_threads()}; }
 
-std::vector<PreparedNode> prepare_nodes(Graph& graph, KernelChoice choice,
+std::vector<PreparedNode> prepare_nodes(Graph& graph, const KernelChoice& choice,
                                         const Environment& environment) {
   std::vector<PreparedNode> prepared;
   std::vector<bool> takes_slices;
   for (const Node& node : graph.nodes()) {
-    const std::span<const Kernel> all = node.op->kernels;
-    prepared.push_back(prepare_node(
-        graph, node, choice == KernelChoice::reference ? all.last(1) : all, environment));
+    prepared.push_back(
+        prepare_node(graph, node, candidates(graph, node, choice, environment), environment));
     takes_slices.push_back(prepared.back().kernel->traits.slices);
   }
   settle_views(graph, takes_slices);
@@ -57,7 +70,7 @@ std::vector<PreparedNode> prepare_nodes(Graph& graph, KernelChoice choice,
     if (is_idle(graph, node))
       prepared[n] = {};
     else if (has_slices(graph, node))
-      prepared[n] = prepare_node(graph, node, {prepared[n].kernel, 1}, environment);
+      prepared[n] = prepare_node(graph, node, {prepared[n].kernel}, environment);
   }
   return prepared;
 }
@@ -73,7 +86,8 @@ std::vector<NodeWork> work_of(const Graph& graph, const std::vector<PreparedNode
                    .packs = nodes[n].kernel != nullptr && nodes[n].kernel->traits.packs};
     if (nodes[n].job && node.op->cost != nullptr) {
       const Cost cost = cost_of(graph, node);
-      known.nominal_seconds = kCall + cost.flops / kFlopsPerSecond + cost.bytes / kBytesPerSecond;
+      known.nominal_seconds = kCall + nodes[n].job->arithmetic() * cost.flops / kFlopsPerSecond +
+                              cost.bytes / kBytesPerSecond;
     }
     known.seconds = known.nominal_seconds;
     work.push_back(known);

@@ -5,15 +5,17 @@
 #include <string_view>
 #include <vector>
 
+#include "exec/kernel_table.h"
 #include "graph/graph.h"
 #include "plan/plan.h"
 
 namespace plimsoll {
 
-// Which kernels may serve. Chosen by rule, never by timing: the first of an op's list that can.
-enum class KernelChoice : std::uint8_t {
-  best,
-  reference,  // the last of each list: slow, obvious, also in f64
+// Which kernels may serve. Chosen by rule, never by timing: what a table says of the call, or else
+// the first of the op's list that can.
+struct KernelChoice {
+  bool reference = false;  // the last of each list: slow, obvious, also in f64
+  std::shared_ptr<const KernelTable> table = {};
 };
 
 // Where the calling thread's steps would run: by its OpenMP team.
@@ -28,7 +30,7 @@ struct PreparedNode {
 
 // Chooses a kernel for every node, gives values homes as far as those kernels take slices, and
 // makes a job for every node. Throws UsageError naming the node when no kernel takes its call.
-std::vector<PreparedNode> prepare_nodes(Graph& graph, KernelChoice choice = KernelChoice::best,
+std::vector<PreparedNode> prepare_nodes(Graph& graph, const KernelChoice& choice = {},
                                         const Environment& environment = this_process());
 
 // Scratch of the kernels, and seconds by a rule: as fast as our kernels are on two cores of a

@@ -9,6 +9,7 @@
 #include "base/cpu.h"
 #include "base/files.h"
 #include "base/random.h"
+#include "exec/call_text.h"
 
 namespace plimsoll {
 namespace {
@@ -19,30 +20,27 @@ std::filesystem::path file_of(const std::filesystem::path& directory, int thread
 
 }  // namespace
 
-std::uint64_t KernelTimes::key(const Graph& graph, std::size_t index) const {
+std::uint64_t KernelTimes::key(const Graph& graph, std::size_t index,
+                               std::string_view kernel) const {
   const Node& node = graph.nodes()[index];
-  std::string text = fmt::format("{} {}", threads_, node.op->name);
-  for (const auto& [name, value] : node.attrs.entries())
-    text += " " + name + "=" + to_string(value);
-  const auto add = [&](const Values& ids) {
-    for (ValueId id : ids)
-      text += fmt::format(" {}{}", to_string(graph.spec(id)), graph.value(id).home ? "/" : "");
-    text += " ->";
-  };
-  add(node.in);
-  add(node.out);
+  std::string text =
+      fmt::format("{} {} {}", threads_, kernel, call_text(graph, node, ImageCount::counted));
+  for (const Values& ids : {node.in, node.out})
+    for (ValueId id : ids) text += graph.value(id).home ? '/' : '-';
   return fnv1a64(text);
 }
 
-std::optional<double> KernelTimes::find(const Graph& graph, std::size_t node) const {
+std::optional<double> KernelTimes::find(const Graph& graph, std::size_t node,
+                                        std::string_view kernel) const {
   if (seconds_.empty()) return std::nullopt;
-  const auto found = seconds_.find(key(graph, node));
+  const auto found = seconds_.find(key(graph, node, kernel));
   if (found == seconds_.end()) return std::nullopt;
   return found->second;
 }
 
-void KernelTimes::record(const Graph& graph, std::size_t node, double seconds) {
-  const auto [found, is_new] = seconds_.try_emplace(key(graph, node), seconds);
+void KernelTimes::record(const Graph& graph, std::size_t node, std::string_view kernel,
+                         double seconds) {
+  const auto [found, is_new] = seconds_.try_emplace(key(graph, node, kernel), seconds);
   if (!is_new) found->second = std::min(found->second, seconds);
 }
 

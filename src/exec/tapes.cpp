@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-PreparedTapes::PreparedTapes(std::vector<TapeRequest> requests, KernelChoice choice,
+PreparedTapes::PreparedTapes(std::vector<TapeRequest> requests, const KernelChoice& choice,
                              const Environment& environment)
     : shared_(std::make_shared<Shared>()) {
   for (TapeRequest& request : requests) {
@@ -54,7 +54,8 @@ void PreparedTapes::place_residents() {
 void PreparedTapes::set_times(const KernelTimes& times) {
   for (Prepared& tape : shared_->tapes)
     for (std::size_t n = 0; n < tape.work.size(); ++n)
-      if (const auto known = times.find(tape.request.graph, n)) tape.work[n].seconds = *known;
+      if (const auto known = times.find(tape.request.graph, n, tape.nodes[n].kernel_name()))
+        tape.work[n].seconds = *known;
 }
 
 std::size_t PreparedTapes::size() const { return shared_->tapes.size(); }

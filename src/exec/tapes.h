@@ -29,8 +29,7 @@ class PlannedTapes;
 // thread-safe.
 class PreparedTapes {
  public:
-  explicit PreparedTapes(std::vector<TapeRequest> requests,
-                         KernelChoice choice = KernelChoice::best,
+  explicit PreparedTapes(std::vector<TapeRequest> requests, const KernelChoice& choice = {},
                          const Environment& environment = this_process());
 
   // Prices what is known; see NodeWork::seconds. Before problem().

@@ -65,6 +65,9 @@ struct Absorbs {
 // What PyTorch and Keras hold of an op for backward.
 enum class FrameworkHolds : std::uint8_t { nothing, input, output, input_and_positions };
 
+// Whose flops are what a processor's peak is about, and which pass of a layer they are.
+enum class Arithmetic : std::uint8_t { none, forward, grad_input, grad_weights };
+
 // An input of a test sample: its spec and what values make sense there.
 struct SampleInput {
   enum class Fill : std::uint8_t { normal, positive, label, unit, count, zero, one };
@@ -93,7 +96,7 @@ struct OpDef {
   Values (*backward)(const Backward&) = nullptr;
 
   std::vector<InPlace> in_place = {};
-  bool is_arithmetic = false;    // its flops are what a processor's peak is about
+  Arithmetic arithmetic = Arithmetic::none;
   bool cheap_to_repeat = false;  // recomputing costs about one pass over memory
   bool joins_filters = false;    // several over one in[0] are one with the filters in[1] of all
   Form form = Form::other;

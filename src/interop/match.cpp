@@ -27,9 +27,13 @@ std::string ours_text(const nn::Parameter& parameter) {
   return parameter.name + " " + text_of(dims_of(parameter));
 }
 
-std::string theirs_text(const ImportedFile& file, const ImportedWeight& weight) {
+// By its name in the file, and its layer's where that name does not tell.
+std::string theirs_text(const ImportedFile& file, const ImportedLayer& layer,
+                        const ImportedWeight& weight) {
   const StoredTensor& tensor = file.tensors->tensors()[weight.tensor];
-  return tensor.name + " " + to_string(tensor);
+  const std::string text = tensor.name + " " + to_string(tensor);
+  if (tensor.name.find(layer.name) != std::string::npos) return text;
+  return layer.name + "/" + weight.weight + ", " + text;
 }
 
 // "conv2d_1/kernel" without its layer.
@@ -120,10 +124,11 @@ class Matcher {
       if (axes)
         result_.matches.push_back({parameter.name, weight.tensor, *axes});
       else
-        leave(parameter, theirs_text(file_, weight), ours);
+        leave(parameter, theirs_text(file_, theirs, weight), ours);
     }
     for (std::size_t w = 0; w < taken.size(); ++w)
-      if (!taken[w]) result_.mismatches.push_back({"", theirs_text(file_, theirs.weights[w])});
+      if (!taken[w])
+        result_.mismatches.push_back({"", theirs_text(file_, theirs, theirs.weights[w])});
   }
 
   static std::optional<std::size_t> find_weight(const ImportedLayer& layer, std::string_view name) {
@@ -141,7 +146,7 @@ class Matcher {
   }
   void leave(const ImportedLayer& layer) {
     for (const ImportedWeight& weight : layer.weights)
-      result_.mismatches.push_back({"", theirs_text(file_, weight)});
+      result_.mismatches.push_back({"", theirs_text(file_, layer, weight)});
   }
 
   Matching finish() {

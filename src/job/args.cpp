@@ -57,6 +57,7 @@ void visit_data(TrainingSettings& s, const Visit& visit) {
 template <class Visit>
 void visit_training(TrainingSettings& s, const Visit& visit) {
   visit("threads", s.threads);
+  visit("kernels", Place{s.kernels});
   visit("memory", s.memory.memory);
   visit("stash", s.memory.stash);
   visit("spill", Place{s.memory.spill});
@@ -227,6 +228,8 @@ std::string args_text(const RunSettings& settings, const nn::Input& input, int t
   s.threads = threads;
   if (!settings.model.network_text().empty())
     s.model.model = std::filesystem::absolute(settings.run.out / kNetworkFile).string();
+  if (!settings.kernels.empty())
+    s.kernels = std::filesystem::absolute(settings.run.out / kKernelsFile).string();
   std::map<std::string, OptionValue> options;
   visit_options(s, Writer(options));
   return options_text(options);

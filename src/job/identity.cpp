@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "draw/mosaic.h"
+#include "exec/kernel_table.h"
 #include "task/class_counts.h"
 
 namespace plimsoll::job {
@@ -78,6 +79,8 @@ RunIdentity identity_of(const RunSettings& s, const TrainingData& loaded, const 
                                                                   loaded.validation_content)
                                                     : "none"}};
   if (s.unfreeze_after > 0) identity.with["thaw-lr"] = number_text(s.thaw_lr);
+  if (const KernelChoice choice = s.kernel_choice(); choice.table != nullptr)
+    identity.with["kernels"] = fmt::format("table {:016x}", fnv1a64(choice.table->text()));
   return identity;
 }
 

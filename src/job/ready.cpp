@@ -41,7 +41,8 @@ VariantMaker variants_of(const TrainingSettings& settings, const TrainingData* d
                            .l2 = settings.l2,
                            .optimizer = settings.optimizer_options(),
                            .tuning = settings.tuning(),
-                           .seed = static_cast<std::uint64_t>(settings.seed)};
+                           .seed = static_cast<std::uint64_t>(settings.seed),
+                           .kernels = settings.kernel_choice()};
     Surroundings around = surroundings(reading_bytes(settings, data, input, team), team);
     if (data != nullptr) {
       options.train_batches = batch_sizes(data->train->size(), batch, settings.drop_last);

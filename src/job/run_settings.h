@@ -12,6 +12,7 @@ namespace plimsoll::job {
 
 // In a run directory: the network, where it is not of the zoo.
 inline constexpr const char* kNetworkFile = "network.json";
+inline constexpr const char* kKernelsFile = "kernels.txt";
 
 struct RunSettings : TrainingSettings {
   // Of these a caller sets epochs, steps, schedule, early_stop, save.keep and histograms;

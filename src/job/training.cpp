@@ -73,6 +73,8 @@ void Training::describe() {
   write_file(args, args_text(s_, input, threads_));
   if (const std::string& network = s_.model.network_text(); !network.empty())
     write_file(s_.run.out / kNetworkFile, network);
+  if (const KernelChoice choice = s_.kernel_choice(); choice.table != nullptr)
+    write_file(s_.run.out / kKernelsFile, choice.table->text());
   const Trainer& trainer = ready_->trainer;
   write_file(s_.run.out / "plan.txt",
              plan_text(trainer.planned().tape(0), trainer.tapes().graph(0)));

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "job/begin_weights.h"
+#include "job/kernel_choice.h"
 
 namespace plimsoll::job {
 namespace {
@@ -71,6 +72,7 @@ void TrainingSettings::check() const {
           "0 up to, not including, 1");
   require(thaw_lr >= 0 && thaw_lr < 1e9, "--thaw-lr", std::to_string(thaw_lr), "0 or more");
   tuning();
+  kernel_choice();
   memory.check();
 }
 
@@ -101,6 +103,8 @@ Tuning TrainingSettings::tuning() const {
     tuning.lr_factors.emplace_back(pattern, factor);
   return tuning;
 }
+
+KernelChoice TrainingSettings::kernel_choice() const { return choose_kernels(kernels); }
 
 TaskPtr TrainingSettings::task(const Source* source) const {
   LossOptions options = loss;

@@ -27,6 +27,7 @@ struct TrainingSettings {
   LossOptions loss;
   double l2 = 0;                        // times the sum of squared weights, added to the loss
   std::optional<std::int64_t> threads;  // see use_threads()
+  std::string kernels;                  // file of a KernelTable; empty: by the ops' own order
   std::string data;
   std::string validation;  // data of its own
   double val_split = 0;    // or a share of the training data
@@ -55,6 +56,8 @@ struct TrainingSettings {
   // What is trained for, on that data if there is any.
   TaskPtr task(const Source* source) const;
   Tuning tuning() const;
+  // Reads `kernels`, if there is such a file. DataError.
+  KernelChoice kernel_choice() const;
   PipelineSettings pipeline(const nn::Input& input, bool training, int workers) const;
   Normalisation normalisation() const;
   // Weights by class; empty if none were asked for. UsageError for a class the data does not have.

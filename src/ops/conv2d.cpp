@@ -3,6 +3,7 @@
 #include "kernels/clear.h"
 #include "kernels/direct_convolution.h"
 #include "kernels/onednn/convolution.h"
+#include "kernels/tiled_convolution.h"
 #include "ops/window.h"
 #include "tensor/conv_layout.h"
 
@@ -209,6 +210,14 @@ std::vector<Case> cases() {
       {blocked(2, 24, 9, 9), 16, 1, 7, window({1, 1}, {0, 3, 0, 3})},
       {blocked(2, 24, 9, 9), 16, 7, 1, window({1, 1}, {3, 0, 3, 0})},
       {blocked(1, 48, 7, 7), 64, 5, 5, window({1, 1}, {2, 2, 2, 2})},
+      // Enough tiles for the algorithms that work on those; edges that cut them, filters in odd
+      // blocks, padding on one side.
+      {blocked(4, 24, 13, 10), 40, 3, 3, window({1, 1}, {0, 1, 2, 1}), true},
+      {blocked(9, 17, 6, 6), 24, 3, 3, window({1, 1}, {0, 0, 0, 0})},
+      {blocked(6, 16, 9, 11), 24, 5, 5, window({1, 1}, {2, 2, 2, 2})},
+      {blocked(2, 24, 9, 14), 40, 1, 7, window({1, 1}, {0, 3, 0, 3}), true},
+      {blocked(2, 33, 14, 9), 24, 7, 1, window({1, 1}, {3, 0, 3, 0})},
+      {blocked(3, 32, 8, 9), 24, 3, 1, window({1, 1}, {1, 0, 1, 0})},
       {blocked(2, 32, 8, 8), 24, 1, 3, window({1, 1}, {0, 1, 0, 1})},
       {blocked(3, 40, 6, 5), 24, 1, 1, window({1, 1}, {0, 0, 0, 0}), true},
       {blocked(3, 13, 9, 9), 24, 1, 1, window({2, 2}, {0, 0, 0, 0})},
@@ -273,12 +282,13 @@ const OpFamily conv2d{{
      .attrs = schema(),
      .infer = infer_forward,
      .backward = backward,
-     .is_arithmetic = true,
+     .arithmetic = Arithmetic::forward,
      .joins_filters = true,
      .absorbs = {.padding = true},
      .framework_holds = FrameworkHolds::input,
      .cost = cost_forward,
-     .kernels = {{"onednn", kernels::onednn::prepare_forward, kOnednn},
+     .kernels = {{"winograd", kernels::prepare_tiled_forward, kDense},
+                 {"onednn", kernels::onednn::prepare_forward, kOnednn},
                  {"avx2", kernels::prepare_direct_forward, kDense},
                  {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = forward_samples()},
@@ -286,9 +296,10 @@ const OpFamily conv2d{{
      .doc = "The gradient of a convolution's input, from the output's gradient and the weights.",
      .attrs = schema_with("input", "rows and columns of the input"),
      .infer = infer_grad_input,
-     .is_arithmetic = true,
+     .arithmetic = Arithmetic::grad_input,
      .cost = cost_grad_input,
-     .kernels = {{"onednn", kernels::onednn::prepare_grad_input, kOnednn},
+     .kernels = {{"winograd", kernels::prepare_tiled_grad_input, kDense},
+                 {"onednn", kernels::onednn::prepare_grad_input, kOnednn},
                  {"avx2", kernels::prepare_direct_grad_input, kDense},
                  {"ref", plain_job<grad_input_ref>, kAnyReal}},
      .samples = grad_input_samples()},
@@ -296,9 +307,10 @@ const OpFamily conv2d{{
      .doc = "The gradient of a convolution's weights, from the input and the output's gradient.",
      .attrs = schema_with("kernel", "rows and columns of the weights"),
      .infer = infer_grad_kernel,
-     .is_arithmetic = true,
+     .arithmetic = Arithmetic::grad_weights,
      .cost = cost_grad_kernel,
-     .kernels = {{"onednn", kernels::onednn::prepare_grad_kernel, kOnednn},
+     .kernels = {{"winograd", kernels::prepare_tiled_grad_kernel, kDense},
+                 {"onednn", kernels::onednn::prepare_grad_kernel, kOnednn},
                  {"avx2", kernels::prepare_direct_grad_kernel, kDense},
                  {"ref", plain_job<grad_kernel_ref>, kAnyReal}},
      .samples = grad_kernel_samples()},

@@ -26,7 +26,7 @@ struct TrainerOptions {
   Tuning tuning = {};
   std::uint64_t seed = 0;
   Fusion fusion = Fusion::full;
-  KernelChoice kernels = KernelChoice::best;
+  KernelChoice kernels = {};
 };
 
 enum class Purpose : std::uint8_t { train, evaluate };

@@ -20,6 +20,7 @@ struct Operand {
 
 // Instructions that kernels may use. The library is compiled for the least of them.
 enum class Isa : std::uint8_t { avx2 };
+constexpr std::string_view name_of(Isa) { return "avx2"; }
 
 // Where kernels run.
 struct Environment {
@@ -53,6 +54,9 @@ class Job {
   virtual ~Job() = default;
   // Exact, in bytes; the memory lives only while run() runs.
   virtual std::int64_t scratch() const { return 0; }
+  // The share of the op's nominal arithmetic that this takes: fast algorithms do less. For prices
+  // only.
+  virtual double arithmetic() const { return 1; }
   // Slow preparations that only execution needs (JIT). Called once, before the first run().
   virtual void compile() {}
   // No allocation, no throw, no lock. The same bits for the same inputs and thread count, wherever

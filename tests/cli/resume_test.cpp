@@ -159,9 +159,11 @@ TEST_F(Resume, ARunKilledBeforeItsThawIsFoundAgain) {
                               " --model inception_mini --image 20 --batch 3 --epochs 2 --quiet "
                               "--freeze 'a_*' --unfreeze-after 1 --threads 1 --save-every 1";
   const std::string before = "cd " + here.path().string() + " && ";
-  // The second part begins with a status of its own; the run dies before that.
+  // The second part begins with a status of its own; the run dies before that, whatever else the
+  // log had to tell.
   const Outcome killed = run_program(
-      command, before + faults("FAULT_PATH=log.txt FAULT_CALLS=w FAULT_AT=3 FAULT_DO=kill"));
+      command, before + faults("FAULT_PATH=log.txt FAULT_CALLS=w FAULT_TEXT='is frozen from here' "
+                               "FAULT_AT=1 FAULT_DO=kill"));
   ASSERT_NE(killed.code, 0) << killed.output;
   const Outcome again = run_program(command, before);
   EXPECT_EQ(again.code, 0) << again.output;

@@ -36,7 +36,7 @@ TEST(Jobs, AKernelThatTakesWholeTensorsOnlyGetsThem) {
 
 TEST(Jobs, AnotherKernelOfTheSameOpMayTakeSlices) {
   Joined net;
-  const std::vector<PreparedNode> nodes = prepare_nodes(net.graph, KernelChoice::reference);
+  const std::vector<PreparedNode> nodes = prepare_nodes(net.graph, {.reference = true});
   ASSERT_TRUE(nodes[0].kernel->traits.slices);
   EXPECT_EQ(net.graph.value(net.convolved).home, (Home{net.joined, 0}));
   EXPECT_EQ(net.graph.value(net.bent).home, (Home{net.joined, 16}));
@@ -51,7 +51,7 @@ TEST(Jobs, ScratchFollowsTheEnvironmentNotTheProcess) {
   const ValueId w = graph.add_value("w", plain({300, 512}), Role::parameter);
   graph.call1("dense", {x, w}, {}, "y");
   const auto scratch = [&](int threads) {
-    return prepare_nodes(graph, KernelChoice::best, {.threads = threads})[0].job->scratch();
+    return prepare_nodes(graph, {}, {.threads = threads})[0].job->scratch();
   };
   EXPECT_EQ(scratch(4) % 4, 0);
   EXPECT_GT(scratch(4), scratch(1));

@@ -1,6 +1,7 @@
 // Loaded before the program (LD_PRELOAD): makes the n-th of some calls on some files go wrong.
 //   FAULT_PATH   only calls on paths that contain this
 //   FAULT_CALLS  which: letters of w (write), r (pread), s (fsync), m (rename); default wsm
+//   FAULT_TEXT   only writes of bytes that contain this
 //   FAULT_AT     the first call that is hit, counted from 1; 0: none
 //   FAULT_COUNT  how many are hit from there on; default 1
 //   FAULT_DO     kill, stall, or a number of errno
@@ -72,7 +73,10 @@ extern "C" {
 ssize_t write(int descriptor, const void* bytes, size_t count) {
   static auto* real =
       reinterpret_cast<ssize_t (*)(int, const void*, size_t)>(::dlsym(RTLD_NEXT, "write"));
-  return goes_wrong('w', descriptor) ? -1 : real(descriptor, bytes, count);
+  const char* text = std::getenv("FAULT_TEXT");
+  const bool is_meant =
+      text == nullptr || ::memmem(bytes, count, text, std::strlen(text)) != nullptr;
+  return is_meant && goes_wrong('w', descriptor) ? -1 : real(descriptor, bytes, count);
 }
 
 ssize_t pread(int descriptor, void* bytes, size_t count, off_t offset) {

@@ -42,7 +42,7 @@ TEST(Zoo, NoNetworkFallsToASlowPath) {
     const std::vector<PreparedNode> prepared = prepare_nodes(step.tape.graph);
     for (std::size_t n = 0; n < prepared.size(); ++n) {
       const OpDef& op = *step.tape.graph.nodes()[n].op;
-      const bool heavy = op.is_arithmetic || op.form == Form::normalisation ||
+      const bool heavy = op.arithmetic != Arithmetic::none || op.form == Form::normalisation ||
                          op.absorbs.gradient_sum || op.name.ends_with("pool");
       if (!heavy) continue;
       EXPECT_NE(prepared[n].kernel_name(), "ref")

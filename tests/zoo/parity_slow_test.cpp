@@ -24,11 +24,11 @@ INSTANTIATE_TEST_SUITE_P(Largest, SlowParity, testing::ValuesIn(kSlowToCompare),
 // another order come a thousand times nearer.
 TEST(SlowParity, MobilenetsGradientsAreKerasByReferenceKernels) {
   expect_logits_and_gradients(tests::load_golden("mobilenet"), 1e-5,
-                              {.kernels = KernelChoice::reference});
+                              {.kernels = {.reference = true}});
 }
 TEST(SlowParity, TorchsInceptionsGradientsArePyTorchsByReferenceKernels) {
   expect_logits_and_gradients(tests::load_golden("inception_v3_torch"), 1e-4,
-                              {.kernels = KernelChoice::reference});
+                              {.kernels = {.reference = true}});
 }
 
 }  // namespace

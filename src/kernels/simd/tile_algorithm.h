@@ -1,0 +1,123 @@
+// A Cook-Toom algorithm in each direction, on tiles of 8 channels.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/simd/tile_transform.h"
+#include "kernels/window.h"
+
+namespace plimsoll::kernels {
+
+// One direction: the matrices of cook_toom() under the names of what they are applied to.
+template <int m_, int r_, const auto& points>
+struct TileLine {
+  static constexpr CookToom<m_, r_> kTable = cook_toom<m_, r_>(points);
+  static constexpr int m = m_, r = r_, n = m_ + r_ - 1;
+  static constexpr Matrix<n, n> kInput = kTable.input;
+  static constexpr Matrix<n, r> kWeight = kTable.weight;
+  static constexpr Matrix<n, m> kOutputTurned = transposed<m, n>(kTable.output);
+};
+
+inline constexpr std::array<double, 0> kNoPoints{};
+inline constexpr std::array<double, 3> kThreePoints{0, 1, -1};
+// Of all multiples of an eighth, those that round least.
+inline constexpr std::array<double, 5> kFivePoints{0, 0.625, -0.625, 1.5, -1.5};
+inline constexpr std::array<double, 7> kSevenPoints{0, 0.5, -0.5, 1, -1, 2, -2};
+inline constexpr std::array<double, 9> kNinePoints{0,    0.375, -0.375, 0.75, -0.75,
+                                                   1.25, -1.25, 2.25,   -2.25};
+
+using OneTap = TileLine<1, 1, kNoPoints>;
+using TwoOfThree = TileLine<2, 3, kThreePoints>;
+using FourOfThree = TileLine<4, 3, kFivePoints>;
+using FourOfFive = TileLine<4, 5, kSevenPoints>;
+using FourOfSeven = TileLine<4, 7, kNinePoints>;
+
+// Rows and columns. Arrays of vectors are row by row.
+template <class H, class W>
+struct TileAlgorithm {
+  static constexpr int kHigh = H::m, kWide = W::m;  // results of a tile
+  static constexpr int kTapsHigh = H::r, kTapsWide = W::r;
+  static constexpr int kReadsHigh = H::n, kReadsWide = W::n;  // cells that a tile reads
+  static constexpr int kPoints = H::n * W::n;
+
+  static void transform_input(Vec8* cells, Vec8* to) {
+    Vec8 half[kPoints];
+    for (int j = 0; j < W::n; ++j) multiply_rows<H::kInput>(cells + j, W::n, half + j, W::n);
+    for (int i = 0; i < H::n; ++i) multiply_rows<W::kInput>(half + i * W::n, 1, to + i * W::n, 1);
+  }
+  static void transform_weights(const Vec8* taps, Vec8* to) {
+    Vec8 half[H::n * W::r];
+    for (int j = 0; j < W::r; ++j) multiply_rows<H::kWeight>(taps + j, W::r, half + j, W::r);
+    for (int i = 0; i < H::n; ++i) multiply_rows<W::kWeight>(half + i * W::r, 1, to + i * W::n, 1);
+  }
+  // Results from products; these are written over.
+  static void transform_output(Vec8* products, Vec8* to) {
+    Vec8 half[H::m * W::n];
+    for (int j = 0; j < W::n; ++j)
+      multiply_columns<H::kOutputTurned>(products + j, W::n, half + j, W::n);
+    for (int i = 0; i < H::m; ++i)
+      multiply_columns<W::kOutputTurned>(half + i * W::n, 1, to + i * W::m, 1);
+  }
+  // The two transposes that the gradient of weights takes.
+  static void transform_gradient(const Vec8* cells, Vec8* to) {
+    Vec8 half[H::n * W::m];
+    for (int j = 0; j < W::m; ++j) multiply_rows<H::kOutputTurned>(cells + j, W::m, half + j, W::m);
+    for (int i = 0; i < H::n; ++i)
+      multiply_rows<W::kOutputTurned>(half + i * W::m, 1, to + i * W::n, 1);
+  }
+  static void gather_weights(Vec8* products, Vec8* to) {
+    Vec8 half[H::r * W::n];
+    for (int j = 0; j < W::n; ++j) multiply_columns<H::kWeight>(products + j, W::n, half + j, W::n);
+    for (int i = 0; i < H::r; ++i)
+      multiply_columns<W::kWeight>(half + i * W::n, 1, to + i * W::r, 1);
+  }
+};
+
+// Where tiles lie: image by image, row by row.
+struct TileGrid {
+  std::int64_t rows, columns;  // of tiles in an image
+
+  struct Place {
+    std::int64_t image, row, column;
+  };
+  Place at(std::int64_t tile) const {
+    return {tile / (rows * columns), tile / columns % rows, tile % columns};
+  }
+  void advance(Place& place) const {
+    if (++place.column < columns) return;
+    place.column = 0;
+    if (++place.row < rows) return;
+    place.row = 0;
+    ++place.image;
+  }
+};
+
+// A high x wide rectangle of a plane's cells, whose top left is (top, left); cells beyond the
+// plane's edges are zeros.
+template <int kHigh, int kWide>
+inline void load_cells(const float* plane, std::int64_t height, std::int64_t width,
+                       std::int64_t top, std::int64_t left, Vec8* to) {
+  const float* from = plane + (top * width + left) * 8;
+  if (top >= 0 && left >= 0 && top + kHigh <= height && left + kWide <= width) {
+    for (int i = 0; i < kHigh; ++i, from += width * 8)
+      for (int j = 0; j < kWide; ++j) to[i * kWide + j] = load8(from + 8 * j);
+    return;
+  }
+  for (int i = 0; i < kHigh; ++i, from += width * 8)
+    for (int j = 0; j < kWide; ++j) {
+      const bool is_inside = top + i >= 0 && top + i < height && left + j >= 0 && left + j < width;
+      to[i * kWide + j] = is_inside ? load8(from + 8 * j) : zero8();
+    }
+}
+
+template <int kHigh, int kWide>
+inline void store_cells(const Vec8* from, float* plane, std::int64_t height, std::int64_t width,
+                        std::int64_t top, std::int64_t left) {
+  const std::int64_t high = height - top < kHigh ? height - top : kHigh;
+  const std::int64_t wide = width - left < kWide ? width - left : kWide;
+  for (std::int64_t i = 0; i < high; ++i)
+    for (std::int64_t j = 0; j < wide; ++j)
+      store8(plane + ((top + i) * width + left + j) * 8, from[i * kWide + j]);
+}
+
+}  // namespace plimsoll::kernels

@@ -1,0 +1,82 @@
+#include "kernels/tiled_convolution.h"
+
+#include "kernels/simd/tiled_images.h"
+#include "kernels/simd/tiled_weights.h"
+
+namespace plimsoll::kernels {
+namespace {
+
+// The least number of channels and filters for which transforming costs less than it saves.
+constexpr std::int64_t kLeastChannels = 16;
+// Results for which transforming the weights pays.
+constexpr std::int64_t kLeastTiles = 16;
+
+template <class A>
+std::int64_t tiles_of(const ConvolutionShape& s, const Slide& h, const Slide& w) {
+  return s.images * ceil_div(h.out, A::kHigh) * ceil_div(w.out, A::kWide);
+}
+
+// Calls make(algorithm) with the one for this shape; null if there is none. `h` and `w` tell what
+// is made by tiles.
+template <class Make>
+std::unique_ptr<Job> choose(const ConvolutionShape& s, const Slide& h, const Slide& w, Make make) {
+  const auto is_plain = [](const Slide& slide) {
+    return slide.stride == 1 && slide.dilation == 1 && slide.before < slide.kernel;
+  };
+  if (s.groups != 1 || s.plain_input || !is_plain(s.window.h) || !is_plain(s.window.w) ||
+      std::min(s.channels, s.filters) < kLeastChannels)
+    return nullptr;
+  const auto if_worth = [&]<class A>(A algorithm) -> std::unique_ptr<Job> {
+    const std::int64_t tiles = tiles_of<A>(s, h, w);
+    if (tiles < kLeastTiles) return nullptr;
+    // Small images fill their tiles badly: at least a third of the products must be saved.
+    const std::int64_t direct = s.images * h.out * w.out * A::kTapsHigh * A::kTapsWide;
+    return 3 * tiles * A::kPoints <= 2 * direct ? make(algorithm) : nullptr;
+  };
+  const std::int64_t high = s.window.h.kernel, wide = s.window.w.kernel;
+  if (high == 3 && wide == 3) {
+    using Large = TileAlgorithm<FourOfThree, FourOfThree>;
+    using Small = TileAlgorithm<TwoOfThree, TwoOfThree>;
+    if (tiles_of<Large>(s, h, w) * Large::kPoints <= tiles_of<Small>(s, h, w) * Small::kPoints)
+      return if_worth(Large{});
+    return if_worth(Small{});
+  }
+  if (high == 5 && wide == 5) return if_worth(TileAlgorithm<FourOfFive, FourOfFive>{});
+  if (high == 1 && wide == 7) return if_worth(TileAlgorithm<OneTap, FourOfSeven>{});
+  if (high == 7 && wide == 1) return if_worth(TileAlgorithm<FourOfSeven, OneTap>{});
+  if (high == 1 && wide == 3) return if_worth(TileAlgorithm<OneTap, FourOfThree>{});
+  if (high == 3 && wide == 1) return if_worth(TileAlgorithm<FourOfThree, OneTap>{});
+  return nullptr;
+}
+
+// The slide whose results are the input's cells.
+Slide turned(const Slide& slide) { return {.in = slide.out, .out = slide.in}; }
+
+}  // namespace
+
+std::unique_ptr<Job> prepare_tiled_forward(const Call& call) {
+  const auto s = read_forward(call);
+  if (!s) return nullptr;
+  return choose(*s, s->window.h, s->window.w, [&]<class A>(A) -> std::unique_ptr<Job> {
+    return std::make_unique<TiledImagesJob<A, false>>(*s);
+  });
+}
+
+std::unique_ptr<Job> prepare_tiled_grad_input(const Call& call) {
+  const auto s = read_grad_input(call);
+  if (!s) return nullptr;
+  return choose(*s, turned(s->window.h), turned(s->window.w),
+                [&]<class A>(A) -> std::unique_ptr<Job> {
+                  return std::make_unique<TiledImagesJob<A, true>>(*s);
+                });
+}
+
+std::unique_ptr<Job> prepare_tiled_grad_kernel(const Call& call) {
+  const auto s = read_grad_kernel(call);
+  if (!s) return nullptr;
+  return choose(*s, s->window.h, s->window.w, [&]<class A>(A) -> std::unique_ptr<Job> {
+    return std::make_unique<TiledWeightsJob<A>>(*s);
+  });
+}
+
+}  // namespace plimsoll::kernels
