@@ -8,6 +8,7 @@
 #include "boxes/average_precision.h"  // IWYU pragma: export
 #include "boxes/box.h"                // IWYU pragma: export
 #include "boxes/coder.h"              // IWYU pragma: export
+#include "boxes/giou.h"               // IWYU pragma: export
 #include "boxes/matching.h"           // IWYU pragma: export
 #include "boxes/nms.h"                // IWYU pragma: export
 #include "boxes/sampling.h"           // IWYU pragma: export

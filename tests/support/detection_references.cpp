@@ -1,0 +1,319 @@
+#include "tests/support/detection_references.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+namespace plimsoll {
+namespace {
+
+using Row = std::vector<double>;
+using Rows = std::vector<Row>;
+using In = std::vector<Numbers>;
+
+std::size_t size_at(const Numbers& numbers, int axis) {
+  return static_cast<std::size_t>(numbers.shape[axis]);
+}
+
+// Element [a][b][c][d]; axes that are not there are 0.
+double at(const Numbers& x, std::size_t a, std::size_t b = 0, std::size_t c = 0,
+          std::size_t d = 0) {
+  const std::size_t index[] = {a, b, c, d};
+  std::size_t place = 0;
+  for (int axis = 0; axis < x.shape.rank(); ++axis) place = place * size_at(x, axis) + index[axis];
+  return x.values[place];
+}
+
+Row row_of(const Numbers& x, std::size_t n, std::size_t i) {
+  Row row;
+  for (std::size_t j = 0; j < size_at(x, 2); ++j) row.push_back(at(x, n, i, j));
+  return row;
+}
+
+// Centre and half sides of every anchor of a level, by [row][column][shape].
+struct Grid {
+  std::size_t rows, columns;
+  Ints strides, shapes;  // of this level
+
+  std::size_t anchors() const { return shapes.size() / 2; }
+  Row box(std::size_t i, std::size_t j, std::size_t a) const {
+    const auto x = static_cast<double>(static_cast<std::int64_t>(j) * strides[1]);
+    const auto y = static_cast<double>(static_cast<std::int64_t>(i) * strides[0]);
+    const auto w = static_cast<double>(shapes[2 * a]), h = static_cast<double>(shapes[2 * a + 1]);
+    return {x - w, y - h, x + w, y + h};
+  }
+};
+
+Grid grid_of(const Attrs& attrs, std::size_t l, std::size_t levels, std::size_t rows,
+             std::size_t columns) {
+  const Ints &strides = attrs.ints("strides"), &shapes = attrs.ints("shapes");
+  const auto each = static_cast<std::ptrdiff_t>(shapes.size() / levels);
+  const auto first = shapes.begin() + static_cast<std::ptrdiff_t>(l) * each;
+  return {rows, columns, {strides[2 * l], strides[2 * l + 1]}, Ints(first, first + each)};
+}
+
+double area(const Row& b) { return (b[2] - b[0]) * (b[3] - b[1]); }
+
+double iou(const Row& a, const Row& b) {
+  const double w = std::min(a[2], b[2]) - std::max(a[0], b[0]);
+  const double h = std::min(a[3], b[3]) - std::max(a[1], b[1]);
+  if (w <= 0 || h <= 0) return 0;
+  return w * h / (area(a) + area(b) - w * h);
+}
+
+// With the whole table of anchors x boxes.
+Rows match_anchors(const Attrs& attrs, const In& in) {
+  const Ints& cells = attrs.ints("cells");
+  const std::size_t levels = cells.size() / 2, images = size_at(in[0], 0);
+  Rows out(levels);
+  Row weights;
+  for (std::size_t n = 0; n < images; ++n) {
+    Rows boxes;
+    for (std::size_t g = 0; g < static_cast<std::size_t>(in[1].values[n]); ++g)
+      boxes.push_back(row_of(in[0], n, g));
+    Rows table;  // [box][anchor of all levels]
+    std::vector<std::size_t> level_of;
+    for (const Row& box : boxes) {
+      table.emplace_back();
+      for (std::size_t l = 0; l < levels; ++l) {
+        const Grid grid = grid_of(attrs, l, levels, static_cast<std::size_t>(cells[2 * l]),
+                                  static_cast<std::size_t>(cells[2 * l + 1]));
+        for (std::size_t a = 0; a < grid.anchors(); ++a)
+          for (std::size_t i = 0; i < grid.rows; ++i)
+            for (std::size_t j = 0; j < grid.columns; ++j)
+              table.back().push_back(iou(box, grid.box(i, j, a)));
+      }
+    }
+    double positives = 0;
+    std::size_t next = 0;
+    for (std::size_t l = 0; l < levels; ++l) {
+      const auto anchors = attrs.ints("shapes").size() / 2 / levels;
+      const auto count = anchors * static_cast<std::size_t>(cells[2 * l] * cells[2 * l + 1]);
+      for (std::size_t k = next; k < next + count; ++k) {
+        double best = 0, code = -1;
+        bool forced = false;
+        for (std::size_t g = 0; g < boxes.size(); ++g) {
+          if (table[g][k] > best) {
+            best = table[g][k];
+            code = static_cast<double>(g);
+          }
+          const double most = *std::max_element(table[g].begin(), table[g].end());
+          forced = forced || (most > 0 && table[g][k] == most);
+        }
+        const bool is_positive =
+            best >= attrs.real("positive") || (attrs.flag("low_quality") && forced);
+        if (!is_positive) code = best < attrs.real("negative") ? -1 : -2;
+        positives += is_positive ? 1 : 0;
+        out[l].push_back(code);
+      }
+      next += count;
+    }
+    weights.push_back(1 / (static_cast<double>(images) * std::max(1.0, positives)));
+  }
+  out.push_back(weights);
+  return out;
+}
+
+// The slope of `value` at each element of `x`, by differences.
+Row slopes(Row x, const std::function<double(const Row&)>& value) {
+  Row slope;
+  for (double& element : x) {
+    const double here = element, step = 1e-5;
+    element = here + step;
+    const double more = value(x);
+    element = here - step;
+    slope.push_back((more - value(x)) / (2 * step));
+    element = here;
+  }
+  return slope;
+}
+
+double focal_of(const Attrs& attrs, double x, bool is_positive) {
+  const double alpha = attrs.real("alpha");
+  const double p = 1 / (1 + std::exp(-x)), of_target = is_positive ? p : 1 - p;
+  const double weight = alpha < 0 ? 1 : is_positive ? alpha : 1 - alpha;
+  return -weight * std::pow(1 - of_target, attrs.real("gamma")) * std::log(of_target);
+}
+
+Rows focal_loss(const Attrs& attrs, const In& in) {
+  const auto classes = static_cast<std::size_t>(attrs.integer("classes"));
+  double loss = 0;
+  Row gradient;
+  for (std::size_t n = 0; n < size_at(in[0], 0); ++n)
+    for (std::size_t c = 0; c < size_at(in[0], 1); ++c)
+      for (std::size_t i = 0; i < size_at(in[0], 2); ++i)
+        for (std::size_t j = 0; j < size_at(in[0], 3); ++j) {
+          const double match = at(in[1], n, c / classes, i, j), weight = in[2].values[n];
+          if (match == -2) {
+            gradient.push_back(0);
+            continue;
+          }
+          double label = 0;
+          if (match >= 0 && in.size() > 3) label = at(in[3], n, static_cast<std::size_t>(match));
+          const bool is_positive = match >= 0 && label == static_cast<double>(c % classes);
+          const double x = at(in[0], n, c, i, j);
+          loss += weight * focal_of(attrs, x, is_positive);
+          gradient.push_back(weight * slopes({x}, [&](const Row& one) {
+                               return focal_of(attrs, one[0], is_positive);
+                             })[0]);
+        }
+  return {{loss}, gradient};
+}
+
+Row centred(const Row& b) {
+  return {(b[0] + b[2]) / 2, (b[1] + b[3]) / 2, b[2] - b[0], b[3] - b[1]};
+}
+
+Row decoded(const Row& anchor, const Row& deltas, const Ints& weights) {
+  const Row a = centred(anchor);
+  const auto part = [&](std::size_t j) { return deltas[j] / static_cast<double>(weights[j]); };
+  const double x = a[0] + part(0) * a[2], y = a[1] + part(1) * a[3];
+  const double most = std::log(1000.0 / 16);
+  const double w = a[2] * std::exp(std::min(part(2), most)),
+               h = a[3] * std::exp(std::min(part(3), most));
+  return {x - w / 2, y - h / 2, x + w / 2, y + h / 2};
+}
+
+Row encoded(const Row& anchor, const Row& box, const Ints& weights) {
+  const Row a = centred(anchor), g = centred(box);
+  Row deltas{(g[0] - a[0]) / a[2], (g[1] - a[1]) / a[3], std::log(g[2] / a[2]),
+             std::log(g[3] / a[3])};
+  for (std::size_t j = 0; j < 4; ++j) deltas[j] *= static_cast<double>(weights[j]);
+  return deltas;
+}
+
+double giou(const Row& a, const Row& b) {
+  const double w = std::max(0.0, std::min(a[2], b[2]) - std::max(a[0], b[0]));
+  const double h = std::max(0.0, std::min(a[3], b[3]) - std::max(a[1], b[1]));
+  const double cover = area(a) + area(b) - w * h;
+  const double hull =
+      (std::max(a[2], b[2]) - std::min(a[0], b[0])) * (std::max(a[3], b[3]) - std::min(a[1], b[1]));
+  return 1 - w * h / (cover + 1e-7) + (hull - cover) / (hull + 1e-7);
+}
+
+double distance(double d, double beta) {
+  return std::abs(d) < beta ? d * d / (2 * beta) : std::abs(d) - beta / 2;
+}
+
+Rows box_loss(const Attrs& attrs, const In& in) {
+  const std::string& kind = attrs.word("kind");
+  const Ints& weights = attrs.ints("weights");
+  const Grid grid = grid_of(attrs, 0, 1, size_at(in[0], 2), size_at(in[0], 3));
+  const std::size_t cells = grid.rows * grid.columns;
+  double loss = 0;
+  Row gradient(in[0].values.size(), 0.0);
+  for (std::size_t n = 0; n < size_at(in[0], 0); ++n)
+    for (std::size_t a = 0; a < grid.anchors(); ++a)
+      for (std::size_t i = 0; i < grid.rows; ++i)
+        for (std::size_t j = 0; j < grid.columns; ++j) {
+          const double match = at(in[1], n, a, i, j);
+          if (match < 0) continue;
+          const Row box = row_of(in[2], n, static_cast<std::size_t>(match));
+          const Row anchor = grid.box(i, j, a);
+          const auto value = [&](const Row& deltas) {
+            if (kind == "giou") return giou(decoded(anchor, deltas, weights), box);
+            const Row wanted = encoded(anchor, box, weights);
+            double total = 0;
+            for (std::size_t d = 0; d < 4; ++d)
+              total += distance(deltas[d] - wanted[d], kind == "l1" ? 0 : attrs.real("beta"));
+            return total;
+          };
+          Row deltas;
+          for (std::size_t d = 0; d < 4; ++d) deltas.push_back(at(in[0], n, 4 * a + d, i, j));
+          loss += in[3].values[n] * value(deltas);
+          const Row slope = slopes(deltas, value);
+          for (std::size_t d = 0; d < 4; ++d)
+            gradient[((n * 4 * grid.anchors() + 4 * a + d) * cells) + i * grid.columns + j] =
+                in[3].values[n] * slope[d];
+        }
+  return {{loss}, gradient};
+}
+
+Row clipped(Row box, double height, double width) {
+  for (std::size_t j = 0; j < 4; ++j) box[j] = std::clamp(box[j], 0.0, j % 2 == 0 ? width : height);
+  return box;
+}
+
+// Rows of all images, each filled up to `most`, and their numbers.
+Rows filled(const std::vector<Rows>& images, std::size_t most, std::size_t width) {
+  Rows out(2);
+  for (const Rows& rows : images) {
+    const std::size_t count = std::min(most, rows.size());
+    for (std::size_t i = 0; i < count; ++i)
+      out[0].insert(out[0].end(), rows[i].begin(), rows[i].end());
+    out[0].resize(out[0].size() + (most - count) * width, 0.0);
+    out[1].push_back(static_cast<double>(count));
+  }
+  return out;
+}
+
+void sort_by_score(Rows& rows) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a[4] > b[4]; });
+}
+
+Rows top_detections(const Attrs& attrs, const In& in) {
+  const Grid grid = grid_of(attrs, 0, 1, size_at(in[0], 2), size_at(in[0], 3));
+  const std::size_t classes = size_at(in[0], 1) / grid.anchors();
+  std::vector<Rows> images;
+  for (std::size_t n = 0; n < size_at(in[0], 0); ++n) {
+    Rows rows;
+    for (std::size_t i = 0; i < grid.rows; ++i)
+      for (std::size_t j = 0; j < grid.columns; ++j)
+        for (std::size_t a = 0; a < grid.anchors(); ++a)
+          for (std::size_t k = 0; k < classes; ++k) {
+            const double score = 1 / (1 + std::exp(-at(in[0], n, a * classes + k, i, j)));
+            if (score <= attrs.real("threshold")) continue;
+            Row deltas;
+            for (std::size_t d = 0; d < 4; ++d) deltas.push_back(at(in[1], n, 4 * a + d, i, j));
+            Row row = clipped(decoded(grid.box(i, j, a), deltas, attrs.ints("weights")),
+                              at(in[2], n, 0), at(in[2], n, 1));
+            row.insert(row.end(), {score, static_cast<double>(k)});
+            rows.push_back(row);
+          }
+    sort_by_score(rows);
+    images.push_back(rows);
+  }
+  return filled(images, static_cast<std::size_t>(attrs.integer("most")), 6);
+}
+
+// Crosses out instead of asking who stays.
+Rows surviving(Rows rows, double threshold) {
+  sort_by_score(rows);
+  Rows left;
+  while (!rows.empty()) {
+    const Row first = rows[0];
+    left.push_back(first);
+    std::erase_if(rows, [&](const Row& row) {
+      return row == first || (row[5] == first[5] && iou(row, first) > threshold);
+    });
+  }
+  return left;
+}
+
+Rows nms(const Attrs& attrs, const In& in) {
+  std::vector<Rows> images;
+  for (std::size_t n = 0; n < size_at(in[0], 0); ++n) {
+    Rows rows;
+    for (std::size_t l = 0; l < in.size(); l += 2)
+      for (std::size_t i = 0; i < static_cast<std::size_t>(in[l + 1].values[n]); ++i) {
+        rows.push_back(row_of(in[l], n, i));
+        if (attrs.word("within") == "level") rows.back()[5] = static_cast<double>(l / 2);
+      }
+    images.push_back(surviving(rows, attrs.real("threshold")));
+  }
+  return filled(images, static_cast<std::size_t>(attrs.integer("keep")), 6);
+}
+
+}  // namespace
+
+const std::map<std::string_view, OpReference>& detection_references() {
+  static const std::map<std::string_view, OpReference> references{
+      {"box_loss", box_loss}, {"focal_loss", focal_loss},         {"match_anchors", match_anchors},
+      {"nms", nms},           {"top_detections", top_detections},
+  };
+  return references;
+}
+
+}  // namespace plimsoll
