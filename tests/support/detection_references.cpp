@@ -4,6 +4,9 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <set>
+
+#include "base/random.h"
 
 namespace plimsoll {
 namespace {
@@ -306,12 +309,302 @@ Rows nms(const Attrs& attrs, const In& in) {
   return filled(images, static_cast<std::size_t>(attrs.integer("keep")), 6);
 }
 
+// The number that decides a draw: two words of Philox.
+struct Lot {
+  std::uint64_t number;
+  std::size_t index;
+  bool operator<(const Lot& other) const {
+    return number != other.number ? number < other.number : index < other.index;
+  }
+};
+
+// Indices of the `most` smallest lots of `candidates`.
+std::set<std::size_t> drawn(const std::vector<std::size_t>& candidates, const Attrs& attrs,
+                            const Numbers& position, std::size_t n, std::size_t most) {
+  std::vector<Lot> lots;
+  for (std::size_t index : candidates) {
+    const auto key = static_cast<std::uint64_t>(attrs.integer("key")) ^
+                     static_cast<std::uint64_t>(position.values[1]);
+    const auto words = philox(key, static_cast<std::uint64_t>(position.values[0]) + n, index);
+    lots.push_back({words[0] + (std::uint64_t{words[1]} << 32), index});
+  }
+  std::sort(lots.begin(), lots.end());
+  std::set<std::size_t> taken;
+  for (std::size_t i = 0; i < std::min(most, lots.size()); ++i) taken.insert(lots[i].index);
+  return taken;
+}
+
+// Which of the candidates with these codes are drawn.
+std::set<std::size_t> drawn_of(const Row& codes, const Attrs& attrs, const Numbers& position,
+                               std::size_t n) {
+  std::vector<std::size_t> positive, negative;
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    if (codes[i] >= 0) positive.push_back(i);
+    if (codes[i] == -1) negative.push_back(i);
+  }
+  const auto number = static_cast<std::size_t>(attrs.integer("number"));
+  const auto most = static_cast<std::size_t>(
+      std::floor(static_cast<double>(number) * attrs.real("positive_share")));
+  std::set<std::size_t> taken = drawn(positive, attrs, position, n, most);
+  const auto more = drawn(negative, attrs, position, n, number - taken.size());
+  taken.insert(more.begin(), more.end());
+  return taken;
+}
+
+Rows sample_matches(const Attrs& attrs, const In& in) {
+  Rows out;
+  for (std::size_t l = 2; l < in.size(); ++l) out.push_back(in[l].values);
+  double total = 0;
+  const std::size_t images = in[0].values.size();
+  for (std::size_t n = 0; n < images; ++n) {
+    Row codes;
+    std::vector<std::pair<std::size_t, std::size_t>> places;  // level, element
+    for (std::size_t l = 2; l < in.size(); ++l)
+      for (std::size_t i = 0; i < size_at(in[l], 2); ++i)
+        for (std::size_t j = 0; j < size_at(in[l], 3); ++j)
+          for (std::size_t a = 0; a < size_at(in[l], 1); ++a) {
+            codes.push_back(at(in[l], n, a, i, j));
+            places.emplace_back(
+                l - 2,
+                ((n * size_at(in[l], 1) + a) * size_at(in[l], 2) + i) * size_at(in[l], 3) + j);
+          }
+    const std::set<std::size_t> taken = drawn_of(codes, attrs, in[1], n);
+    for (std::size_t i = 0; i < codes.size(); ++i)
+      if (!taken.contains(i)) out[places[i].first][places[i].second] = -2;
+    total += static_cast<double>(taken.size());
+  }
+  out.emplace_back(images, 1 / std::max(1.0, total));
+  return out;
+}
+
+Rows proposals(const Attrs& attrs, const In& in) {
+  const std::size_t levels = in.size() / 2;
+  std::vector<Rows> images;
+  for (std::size_t n = 0; n < size_at(in[0], 0); ++n) {
+    Rows all;
+    for (std::size_t l = 0; l < levels; ++l) {
+      const Numbers &scores = in[1 + 2 * l], &deltas = in[2 + 2 * l];
+      const Grid grid = grid_of(attrs, l, levels, size_at(scores, 2), size_at(scores, 3));
+      Rows rows;
+      for (std::size_t i = 0; i < grid.rows; ++i)
+        for (std::size_t j = 0; j < grid.columns; ++j)
+          for (std::size_t a = 0; a < grid.anchors(); ++a) {
+            Row own;
+            for (std::size_t d = 0; d < 4; ++d) own.push_back(at(deltas, n, 4 * a + d, i, j));
+            Row row = clipped(decoded(grid.box(i, j, a), own, {1, 1, 1, 1}), at(in[0], n, 0),
+                              at(in[0], n, 1));
+            row.insert(row.end(), {at(scores, n, a, i, j), static_cast<double>(l)});
+            rows.push_back(row);
+          }
+      sort_by_score(rows);
+      rows.resize(std::min(rows.size(), static_cast<std::size_t>(attrs.integer("of_a_level"))));
+      for (const Row& row : rows)
+        if (std::min(row[2] - row[0], row[3] - row[1]) >= attrs.real("least_side"))
+          all.push_back(row);
+    }
+    Rows left = surviving(all, attrs.real("threshold"));
+    for (Row& row : left) row.resize(4);
+    images.push_back(left);
+  }
+  return filled(images, static_cast<std::size_t>(attrs.integer("keep")), 4);
+}
+
+Rows sample_rois(const Attrs& attrs, const In& in) {
+  const auto slots = static_cast<std::size_t>(attrs.integer("number"));
+  const std::size_t images = size_at(in[0], 0);
+  Rows out(4);
+  std::vector<std::size_t> used;
+  for (std::size_t n = 0; n < images; ++n) {
+    Rows boxes, candidates;
+    for (std::size_t g = 0; g < static_cast<std::size_t>(in[4].values[n]); ++g)
+      boxes.push_back(row_of(in[2], n, g));
+    for (std::size_t r = 0; r < static_cast<std::size_t>(in[1].values[n]); ++r)
+      candidates.push_back(row_of(in[0], n, r));
+    candidates.insert(candidates.end(), boxes.begin(), boxes.end());
+    Row codes;
+    for (const Row& candidate : candidates) {
+      Row ious;
+      for (const Row& box : boxes) ious.push_back(iou(candidate, box));
+      const auto best = std::max_element(ious.begin(), ious.end());
+      const bool is_positive = best != ious.end() && *best >= attrs.real("positive");
+      codes.push_back(is_positive ? static_cast<double>(best - ious.begin()) : -1.0);
+    }
+    const std::set<std::size_t> taken = drawn_of(codes, attrs, in[5], n);
+    used.push_back(taken.size());
+    for (std::size_t i : taken) {
+      out[0].insert(out[0].end(), candidates[i].begin(), candidates[i].end());
+      Row target(4, 0.0);
+      double label = 0;
+      if (codes[i] >= 0) {
+        const auto box = static_cast<std::size_t>(codes[i]);
+        label = at(in[3], n, box) + 1;
+        target = encoded(candidates[i], boxes[box], attrs.ints("weights"));
+      }
+      out[1].push_back(label);
+      out[2].insert(out[2].end(), target.begin(), target.end());
+    }
+    out[0].resize((n + 1) * slots * 4, 0.0);
+    out[1].resize((n + 1) * slots, 0.0);
+    out[2].resize((n + 1) * slots * 4, 0.0);
+  }
+  const double total = std::accumulate(used.begin(), used.end(), 0.0);
+  for (std::size_t n = 0; n < images; ++n)
+    for (std::size_t s = 0; s < slots; ++s)
+      out[3].push_back(s < used[n] ? static_cast<double>(images * slots) / total : 0.0);
+  return out;
+}
+
+// Weight of each cell of a level in each bin of a box: bilinear, by distances to the point.
+Row bin_weights(const Attrs& attrs, const Row& roi, std::size_t level, std::size_t bin,
+                std::size_t rows, std::size_t columns) {
+  const auto size = static_cast<double>(attrs.integer("size"));
+  const auto samples = static_cast<std::size_t>(attrs.integer("samples"));
+  const double scale =
+      std::pow(0.5, static_cast<double>(attrs.integer("first_level")) + static_cast<double>(level));
+  const auto at_cell = [](double place, std::size_t cell, std::size_t cells) {
+    const auto last = static_cast<double>(cells) - 1;
+    if (place < -1 || place > last + 1) return 0.0;
+    return std::max(0.0, 1 - std::abs(std::clamp(place, 0.0, last) - static_cast<double>(cell)));
+  };
+  Row weights(rows * columns, 0.0);
+  const auto side = static_cast<std::size_t>(size);
+  for (std::size_t s = 0; s < samples * samples; ++s) {
+    const auto point = [&](std::size_t axis, std::size_t p, std::size_t i) {
+      const double from = roi[axis] * scale;
+      const double extent = std::max(1.0, roi[axis + 2] * scale - from);
+      return from + extent / size *
+                        (static_cast<double>(p) +
+                         (static_cast<double>(i) + 0.5) / static_cast<double>(samples));
+    };
+    const double y = point(1, bin / side, s / samples), x = point(0, bin % side, s % samples);
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < columns; ++j)
+        weights[i * columns + j] +=
+            at_cell(y, i, rows) * at_cell(x, j, columns) / static_cast<double>(samples * samples);
+  }
+  return weights;
+}
+
+std::size_t level_for(const Attrs& attrs, const Row& roi, std::size_t levels) {
+  const double level = std::floor(4 + std::log2(std::sqrt(area(roi)) / 224) + 1e-6) -
+                       static_cast<double>(attrs.integer("first_level"));
+  return static_cast<std::size_t>(std::clamp(level, 0.0, static_cast<double>(levels - 1)));
+}
+
+Row flat_row(const Numbers& matrix, std::size_t r) {
+  Row row;
+  for (std::size_t j = 0; j < size_at(matrix, 1); ++j) row.push_back(at(matrix, r, j));
+  return row;
+}
+
+Rows roi_align(const Attrs& attrs, const In& in) {
+  const auto size = static_cast<std::size_t>(attrs.integer("size"));
+  const std::size_t rois = size_at(in[0], 0), channels = size_at(in[1], 1);
+  const std::size_t of_image = rois / size_at(in[1], 0);
+  Row out;
+  for (std::size_t r = 0; r < rois; ++r) {
+    const Row roi = flat_row(in[0], r);
+    const std::size_t l = level_for(attrs, roi, in.size() - 1);
+    const Numbers& level = in[1 + l];
+    const std::size_t rows = size_at(level, 2), columns = size_at(level, 3);
+    for (std::size_t c = 0; c < channels; ++c)
+      for (std::size_t bin = 0; bin < size * size; ++bin) {
+        const Row weights = bin_weights(attrs, roi, l, bin, rows, columns);
+        double value = 0;
+        for (std::size_t k = 0; k < weights.size(); ++k)
+          value += weights[k] * at(level, r / of_image, c, k / columns, k % columns);
+        out.push_back(value);
+      }
+  }
+  return {out};
+}
+
+Rows roi_align_grad(const Attrs& attrs, const In& in) {
+  const Ints& cells = attrs.ints("cells");
+  const auto size = static_cast<std::size_t>(attrs.integer("size"));
+  const auto images = static_cast<std::size_t>(attrs.integer("images"));
+  const std::size_t rois = size_at(in[0], 0), channels = size_at(in[0], 1);
+  Rows out;
+  for (std::size_t l = 0; l < cells.size(); l += 2)
+    out.emplace_back(images * channels * static_cast<std::size_t>(cells[l] * cells[l + 1]), 0.0);
+  for (std::size_t r = 0; r < rois; ++r) {
+    const Row roi = flat_row(in[1], r);
+    const std::size_t l = level_for(attrs, roi, cells.size() / 2);
+    const auto rows = static_cast<std::size_t>(cells[2 * l]),
+               columns = static_cast<std::size_t>(cells[2 * l + 1]);
+    for (std::size_t bin = 0; bin < size * size; ++bin) {
+      const Row weights = bin_weights(attrs, roi, l, bin, rows, columns);
+      for (std::size_t c = 0; c < channels; ++c)
+        for (std::size_t k = 0; k < weights.size(); ++k)
+          out[l][(r / (rois / images) * channels + c) * weights.size() + k] +=
+              weights[k] * at(in[0], r, c, bin / size, bin % size);
+    }
+  }
+  return out;
+}
+
+Rows roi_box_loss(const Attrs& attrs, const In& in) {
+  const std::size_t rows = size_at(in[0], 0), width = size_at(in[0], 1);
+  double loss = 0;
+  Row gradient(in[0].values.size(), 0.0);
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto label = static_cast<std::size_t>(in[1].values[r]);
+    if (label == 0) continue;
+    const auto value = [&](const Row& deltas) {
+      double total = 0;
+      for (std::size_t j = 0; j < 4; ++j)
+        total += distance(deltas[j] - at(in[2], r, j), attrs.real("beta"));
+      return total * in[3].values[r] / static_cast<double>(rows);
+    };
+    Row deltas;
+    for (std::size_t j = 0; j < 4; ++j) deltas.push_back(at(in[0], r, 4 * label + j));
+    loss += value(deltas);
+    const Row slope = slopes(deltas, value);
+    std::copy(slope.begin(), slope.end(),
+              gradient.begin() + static_cast<std::ptrdiff_t>(r * width + 4 * label));
+  }
+  return {{loss}, gradient};
+}
+
+Rows class_detections(const Attrs& attrs, const In& in) {
+  const std::size_t rois = size_at(in[2], 1), columns = size_at(in[0], 1);
+  std::vector<Rows> images;
+  for (std::size_t n = 0; n < size_at(in[2], 0); ++n) {
+    Rows rows;
+    for (std::size_t r = 0; r < static_cast<std::size_t>(in[3].values[n]); ++r)
+      for (std::size_t k = 1; k < columns; ++k) {
+        const double score = at(in[0], n * rois + r, k);
+        if (score <= attrs.real("threshold")) continue;
+        Row deltas;
+        for (std::size_t j = 0; j < 4; ++j) deltas.push_back(at(in[1], n * rois + r, 4 * k + j));
+        Row row = clipped(decoded(row_of(in[2], n, r), deltas, attrs.ints("weights")),
+                          at(in[4], n, 0), at(in[4], n, 1));
+        if (std::min(row[2] - row[0], row[3] - row[1]) < attrs.real("least_side")) continue;
+        row.insert(row.end(), {score, static_cast<double>(k - 1)});
+        rows.push_back(row);
+      }
+    images.push_back(rows);
+  }
+  const auto most = std::min(columns - 1, static_cast<std::size_t>(1 / attrs.real("threshold")));
+  return filled(images, rois * most, 6);
+}
+
 }  // namespace
 
 const std::map<std::string_view, OpReference>& detection_references() {
   static const std::map<std::string_view, OpReference> references{
-      {"box_loss", box_loss}, {"focal_loss", focal_loss},         {"match_anchors", match_anchors},
-      {"nms", nms},           {"top_detections", top_detections},
+      {"box_loss", box_loss},
+      {"class_detections", class_detections},
+      {"focal_loss", focal_loss},
+      {"match_anchors", match_anchors},
+      {"nms", nms},
+      {"proposals", proposals},
+      {"roi_align", roi_align},
+      {"roi_align_grad", roi_align_grad},
+      {"roi_box_loss", roi_box_loss},
+      {"sample_matches", sample_matches},
+      {"sample_rois", sample_rois},
+      {"top_detections", top_detections},
   };
   return references;
 }
