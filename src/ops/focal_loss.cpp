@@ -1,5 +1,7 @@
 // The sigmoid focal loss of a level's class scores, with its gradient from the same pass: nothing
 // of anchors x classes is stored but the scores, which the gradient may overwrite.
+#include "kernels/focal.h"
+
 #include <cmath>
 
 #include "ops/detection.h"
@@ -58,6 +60,10 @@ struct Focal {
   double gamma, positive, negative;
 };
 
+// By vectors, or one score after the other in f64.
+enum class By : std::uint8_t { vector, score };
+
+template <By by>
 class FocalJob final : public Job {
  public:
   explicit FocalJob(const Call& call)
@@ -80,8 +86,14 @@ class FocalJob final : public Job {
     const std::int64_t blocks = blocks_of(shape[1]);
     auto* sums = reinterpret_cast<double*>(args.scratch);
 #pragma omp parallel for schedule(static)
-    for (std::int64_t task = 0; task < sums_; ++task)
-      sums[task] = block<T>(args, task / blocks, task % blocks);
+    for (std::int64_t task = 0; task < sums_; ++task) {
+      const std::int64_t n = task / blocks;
+      const std::int64_t b = task % blocks;
+      if constexpr (by == By::vector)
+        sums[task] = vectors(args, n, b);
+      else
+        sums[task] = scores<T>(args, n, b);
+    }
     double total = 0;
     for (std::int64_t n = 0; n < shape[0]; ++n) {
       double image = 0;
@@ -91,10 +103,30 @@ class FocalJob final : public Job {
     args.out[0].at<T>(0) = static_cast<T>(total);
   }
 
+  double vectors(const Args& args, std::int64_t n, std::int64_t b) const noexcept {
+    const TensorView& x = args.in[0];
+    const Shape& shape = x.spec.shape;
+    const std::int64_t cells = shape[2] * shape[3];
+    const bool labelled = args.in.size() > 3;
+    return kernels::focal_loss({.focuses = focal_.gamma == 2,
+                                .positive = static_cast<float>(focal_.positive),
+                                .negative = static_cast<float>(focal_.negative)},
+                               {.x = x.image<float>(n) + b * cells * kLanes,
+                                .slopes = args.out[1].image<float>(n) + b * cells * kLanes,
+                                .cells = cells,
+                                .first_channel = b * kLanes,
+                                .channels = shape[1],
+                                .classes = classes_,
+                                .match = args.in[1].image<std::int32_t>(n),
+                                .labels = labelled ? args.in[3].image<std::int32_t>(n) : nullptr,
+                                .boxes = labelled ? args.in[3].spec.shape[1] : 0,
+                                .weight = args.in[2].at<float>(n)});
+  }
+
   // Eight channels of an image. A match or label that cannot be makes the sum NaN: the step is then
   // refused, never silently wrong.
   template <class T>
-  double block(const Args& args, std::int64_t n, std::int64_t b) const noexcept {
+  double scores(const Args& args, std::int64_t n, std::int64_t b) const noexcept {
     const TensorView &x = args.in[0], &match = args.in[1];
     const Shape& shape = x.spec.shape;
     const std::int64_t cells = shape[2] * shape[3];
@@ -138,7 +170,14 @@ class FocalJob final : public Job {
   std::int64_t sums_;
 };
 
-std::unique_ptr<Job> make_job(const Call& call) { return std::make_unique<FocalJob>(call); }
+std::unique_ptr<Job> by_vectors(const Call& call) {
+  const double gamma = call.attrs.real("gamma");
+  if (gamma != 0 && gamma != 2) return nullptr;
+  return std::make_unique<FocalJob<By::vector>>(call);
+}
+std::unique_ptr<Job> by_scores(const Call& call) {
+  return std::make_unique<FocalJob<By::score>>(call);
+}
 
 Sample sample(const Spec& x, std::int64_t classes, std::int64_t boxes, Attrs attrs) {
   const Shape& shape = x.shape;
@@ -168,8 +207,9 @@ const OpFamily focal_loss{{
      .backward = scaled_gradient,
      .in_place = {{.out = 1, .over = 0}},
      .cost = pass_over<20>,
-     .kernels = {{"f64-sums", make_job, kAnyReal}},
+     .kernels = {{"avx2", by_vectors}, {"ref", by_scores, kAnyReal}},
      .samples = {sample(blocked(2, 15, 4, 3), 5, 6, {}),
+                 sample(blocked(1, 91 * 3, 7, 5), 91, 9, {}),
                  sample(blocked(3, 3, 5, 5), 1, 4, {{"alpha", -1.0}, {"gamma", 0.0}}),
                  sample(blocked(1, 16, 3, 7), 4, 3, {{"alpha", 0.4}, {"gamma", 1.5}})}},
 }};

@@ -132,38 +132,6 @@ Row slopes(Row x, const std::function<double(const Row&)>& value) {
   return slope;
 }
 
-double focal_of(const Attrs& attrs, double x, bool is_positive) {
-  const double alpha = attrs.real("alpha");
-  const double p = 1 / (1 + std::exp(-x)), of_target = is_positive ? p : 1 - p;
-  const double weight = alpha < 0 ? 1 : is_positive ? alpha : 1 - alpha;
-  return -weight * std::pow(1 - of_target, attrs.real("gamma")) * std::log(of_target);
-}
-
-Rows focal_loss(const Attrs& attrs, const In& in) {
-  const auto classes = static_cast<std::size_t>(attrs.integer("classes"));
-  double loss = 0;
-  Row gradient;
-  for (std::size_t n = 0; n < size_at(in[0], 0); ++n)
-    for (std::size_t c = 0; c < size_at(in[0], 1); ++c)
-      for (std::size_t i = 0; i < size_at(in[0], 2); ++i)
-        for (std::size_t j = 0; j < size_at(in[0], 3); ++j) {
-          const double match = at(in[1], n, c / classes, i, j), weight = in[2].values[n];
-          if (match == -2) {
-            gradient.push_back(0);
-            continue;
-          }
-          double label = 0;
-          if (match >= 0 && in.size() > 3) label = at(in[3], n, static_cast<std::size_t>(match));
-          const bool is_positive = match >= 0 && label == static_cast<double>(c % classes);
-          const double x = at(in[0], n, c, i, j);
-          loss += weight * focal_of(attrs, x, is_positive);
-          gradient.push_back(weight * slopes({x}, [&](const Row& one) {
-                               return focal_of(attrs, one[0], is_positive);
-                             })[0]);
-        }
-  return {{loss}, gradient};
-}
-
 Row centred(const Row& b) {
   return {(b[0] + b[2]) / 2, (b[1] + b[3]) / 2, b[2] - b[0], b[3] - b[1]};
 }
@@ -595,7 +563,6 @@ const std::map<std::string_view, OpReference>& detection_references() {
   static const std::map<std::string_view, OpReference> references{
       {"box_loss", box_loss},
       {"class_detections", class_detections},
-      {"focal_loss", focal_loss},
       {"match_anchors", match_anchors},
       {"nms", nms},
       {"proposals", proposals},
