@@ -1,8 +1,6 @@
 #include "boxes/matching.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 #include "boxes/overlap.h"
 
@@ -16,18 +14,22 @@ struct Columns {
   std::int64_t last = 0;
 };
 
+// A place that is no number is 0.
+std::int64_t column_at(double place, std::int64_t columns) {
+  if (!(place > 0)) return 0;
+  return place < static_cast<double>(columns) ? static_cast<std::int64_t>(place) : columns;
+}
+
 template <class T>
 Columns columns_near(const AnchorLevel& level, const HalfSides& half, const Box<T>& box) {
   const auto stride = static_cast<double>(level.stride_x);
-  const auto most = static_cast<double>(level.columns);
   const auto reach = static_cast<double>(half.width);
-  const double first = std::floor((static_cast<double>(box.x0) - reach) / stride);
-  const double last = std::ceil((static_cast<double>(box.x1) + reach) / stride) + 1;
-  return {static_cast<std::int64_t>(std::clamp(first, 0.0, most)),
-          static_cast<std::int64_t>(std::clamp(last, 0.0, most))};
+  const double first = (static_cast<double>(box.x0) - reach) / stride;
+  const double last = (static_cast<double>(box.x1) + reach) / stride;
+  return {column_at(first, level.columns), column_at(last + 2, level.columns)};
 }
 
-// body(row, shape, g, columns) for all pairs that may touch.
+// body(g, columns) for all boxes that may touch anchors of one row and shape.
 template <class T, class Body>
 void over_neighbours(const AnchorLevel& level, std::int64_t row, std::int64_t shape,
                      std::span<const Box<T>> boxes, Body body) {

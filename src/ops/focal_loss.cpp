@@ -146,7 +146,7 @@ class FocalJob final : public Job {
       const std::int32_t* found = match.image<std::int32_t>(n) + channel / classes_ * cells;
       for (std::int64_t i = 0; i < cells; ++i) {
         T& slope = to[i * kLanes + lane];
-        if (found[i] == -2) {
+        if (found[i] < -1) {
           slope = 0;
           continue;
         }

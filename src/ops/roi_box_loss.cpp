@@ -1,7 +1,7 @@
 // How far the deltas of boxes that were found are from what they should be, in the four columns of
 // each one's class alone, with the gradient from the same pass.
+#include "ops/detection.h"
 #include "ops/distance.h"
-#include "ops/window.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -48,12 +48,6 @@ void rows(const Attrs& attrs, const Args& args) noexcept {
   });
 }
 
-Values backward(const Backward& b) {
-  Values dx = b.none();
-  if (b.dy[0]) dx[0] = b.call1("scale", {b.out(1), b.dy[0]});
-  return dx;
-}
-
 Sample sample(std::int64_t rows, std::int64_t classes) {
   return {.in = {{plain({rows, 4 * classes})},
                  {plain({rows}, DType::i32), SampleInput::Fill::label, classes},
@@ -72,7 +66,7 @@ const OpFamily roi_box_loss{{
          "deltas. in: deltas, labels, targets, weights.",
      .attrs = {{"beta", 1.0 / 9, "below it the distance is a parabola"}},
      .infer = infer,
-     .backward = backward,
+     .backward = scaled_gradient,
      .in_place = {{.out = 1, .over = 0}},
      .cost = pass_over<2>,
      .kernels = {{"f64-sums", plain_job<rows>, kAnyReal}},

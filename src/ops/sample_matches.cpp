@@ -2,7 +2,7 @@
 // others do not count.
 #include "boxes/matching.h"
 #include "ops/detection.h"
-#include "ops/draw.h"
+#include "ops/lots.h"
 
 namespace plimsoll::ops {
 namespace {

@@ -2,7 +2,7 @@
 // themselves, drawn at random, with what each is and where its box lies from it.
 #include "boxes/matching.h"
 #include "ops/detection.h"
-#include "ops/draw.h"
+#include "ops/lots.h"
 
 namespace plimsoll::ops {
 namespace {

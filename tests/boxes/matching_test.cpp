@@ -230,9 +230,9 @@ TEST(Matching, OfABoxAmongOthersIsTheSameRule) {
 
 TEST(Matching, TheWorstNumbersDoNoHarm) {
   const float nan = std::nanf(""), huge = 1e30F;
-  const std::vector<Box<float>> boxes{
-      {nan, nan, nan, nan}, {-huge, -huge, huge, huge}, {9, 9, 1, 1}, {-4, -4, 4, 4}};
-  EXPECT_EQ(matches<float>({small_level()}, boxes, {})[0][0], 3);
+  const std::vector<Box<float>> boxes{{nan, nan, nan, nan},       {nan, 0, 4, 4}, {0, 0, nan, 4},
+                                      {-huge, -huge, huge, huge}, {9, 9, 1, 1},   {-4, -4, 4, 4}};
+  EXPECT_EQ(matches<float>({small_level()}, boxes, {})[0][0], 5);
 }
 
 }  // namespace
