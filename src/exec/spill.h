@@ -13,25 +13,16 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/nameless_file.h"
 #include "plan/tape.h"
 
 namespace plimsoll {
 
-// A file without a name, so that it is gone when the process is, with its space reserved: a full
-// disk is found here. Throws DataError naming the directory. Thread-safe for different ranges.
-class SpillFile {
+// A file without a name, with its space reserved: a full disk is found here. Throws DataError
+// naming the directory.
+class SpillFile : public NamelessFile {
  public:
   SpillFile(const std::filesystem::path& directory, std::int64_t bytes);
-  ~SpillFile();
-  SpillFile(const SpillFile&) = delete;
-  SpillFile& operator=(const SpillFile&) = delete;
-
-  // 0, or the error of the system.
-  int write(const std::byte* data, std::int64_t bytes, std::int64_t offset) const noexcept;
-  int read(std::byte* data, std::int64_t bytes, std::int64_t offset) const noexcept;
-
- private:
-  int file_ = -1;
 };
 
 // Carries the transfers of one tape at a time, in their order, each after the instruction it must

@@ -70,9 +70,24 @@ enum class Arithmetic : std::uint8_t { none, forward, grad_input, grad_weights }
 
 // An input of a test sample: its spec and what values make sense there.
 struct SampleInput {
-  enum class Fill : std::uint8_t { normal, positive, label, unit, count, zero, one };
+  // label: integers in [0, limit); unit: (0,1); count: small integers. Of detectors, on a canvas of
+  // `limit` pixels: box: rows of two corners; candidate: of a box, a score and one of three groups;
+  // side: at least half the canvas. match: -2 (ignored), -1 (negative) or an integer in [0, limit).
+  enum class Fill : std::uint8_t {
+    normal,
+    positive,
+    label,
+    unit,
+    count,
+    zero,
+    one,
+    box,
+    candidate,
+    side,
+    match
+  };
   Spec spec;
-  Fill fill = Fill::normal;  // label: integers in [0, limit); unit: (0,1); count: small integers
+  Fill fill = Fill::normal;
   std::int64_t limit = 10;
 };
 

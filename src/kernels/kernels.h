@@ -8,6 +8,7 @@
 #include "kernels/depthwise.h"
 #include "kernels/elementwise.h"
 #include "kernels/fma_peak.h"
+#include "kernels/focal.h"
 #include "kernels/gemm.h"
 #include "kernels/global_pool.h"
 #include "kernels/max_pool.h"

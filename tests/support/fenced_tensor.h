@@ -72,6 +72,21 @@ inline void put_elements(const TensorView& view, const std::vector<double>& elem
   });
 }
 
+// Element `i` of rows of `width` that begin with a box on a canvas of `limit` pixels: corners at
+// integers, then a score, then a group.
+inline double row_value(std::uint64_t key, std::int64_t i, std::int64_t width, double limit) {
+  const auto draw = [&](std::int64_t column) {
+    const std::int64_t element = i / width * width + column;
+    return (static_cast<double>(philox(key, static_cast<std::uint64_t>(element))[0]) + 0.5) *
+           0x1p-32;
+  };
+  const std::int64_t column = i % width;
+  const auto corner = [&](std::int64_t axis) { return std::floor(0.7 * limit * draw(axis)); };
+  if (column < 2) return corner(column);
+  if (column < 4) return corner(column - 2) + 1 + std::floor(0.3 * limit * draw(column));
+  return column == 4 ? draw(column) : std::floor(3 * draw(column));
+}
+
 // Values for an input of a sample, exact in a float; the same for the same key.
 inline std::vector<double> sample_values(const SampleInput& input, std::uint64_t key) {
   using Fill = SampleInput::Fill;
@@ -87,8 +102,12 @@ inline std::vector<double> sample_values(const SampleInput& input, std::uint64_t
                            0.02 + 0.96 * u,
                            std::floor(u * 5),
                            0.0,
-                           1.0};
-    static_assert(static_cast<int>(Fill::normal) == 0 && static_cast<int>(Fill::one) == 6);
+                           1.0,
+                           row_value(key, i, 4, static_cast<double>(input.limit)),
+                           row_value(key, i, 6, static_cast<double>(input.limit)),
+                           std::floor(0.5 * (1 + u) * static_cast<double>(input.limit)),
+                           std::floor(u * static_cast<double>(input.limit + 2)) - 2};
+    static_assert(static_cast<int>(Fill::normal) == 0 && static_cast<int>(Fill::match) == 10);
     values.push_back(static_cast<double>(static_cast<float>(made[static_cast<int>(input.fill)])));
   }
   return values;

@@ -5,6 +5,8 @@
 #include <map>
 #include <numeric>
 
+#include "tests/support/detection_references.h"
+
 namespace plimsoll {
 namespace {
 
@@ -320,8 +322,9 @@ OpReference find_reference(std::string_view op) {
       {"softmax_grad", softmax_grad},
       {"split", split},
   };
-  const auto found = references.find(op);
-  return found == references.end() ? nullptr : found->second;
+  for (const auto* table : {&references, &detection_references()})
+    if (const auto found = table->find(op); found != table->end()) return found->second;
+  return nullptr;
 }
 
 }  // namespace plimsoll

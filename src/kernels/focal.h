@@ -1,0 +1,32 @@
+// The sigmoid focal loss of blocks of class scores, in f32.
+#pragma once
+
+#include <cstdint>
+
+namespace plimsoll::kernels {
+
+struct FocalRule {
+  bool focuses = true;  // gamma is 2; else 0
+  float positive = 1;   // what a score weighs whose anchor found its class
+  float negative = 1;   // and any other
+};
+
+// Eight channels of one image, channel anchor * classes + class.
+struct FocalBlock {
+  const float* x = nullptr;  // [cells][8]
+  float* slopes = nullptr;   // as x, perhaps the same memory
+  std::int64_t cells = 0;
+  std::int64_t first_channel = 0;
+  std::int64_t channels = 0;  // of the image; lanes beyond get slope 0
+  std::int64_t classes = 1;
+  const std::int32_t* match = nullptr;   // [anchors][cells]: a box, -1 (none) or -2 (not counted)
+  const std::int32_t* labels = nullptr;  // of the boxes; null: all are of class 0
+  std::int64_t boxes = 0;                // how many labels there are
+  float weight = 1;                      // of the slopes
+};
+
+// The sum of the losses, which are not weighted, added cell by cell in f64; NaN where a match or a
+// label cannot be. Slopes are written for all cells.
+double focal_loss(const FocalRule& rule, const FocalBlock& block) noexcept;
+
+}  // namespace plimsoll::kernels
