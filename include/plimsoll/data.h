@@ -13,7 +13,7 @@ struct Data {
   std::string part;                 // of a set in parts: train, val, test
   std::string augment;              // "horizontal_flip,random_resized_crop=0.35:1"
   std::string resize = "bilinear";  // nearest, bicubic, area; with -antialias
-  std::string normalise = "tf";     // caffe, torch, scale, none
+  std::string normalise = "tf";     // caffe, torch, slim, scale, none
   bool skips_bad_files = false;     // else one that cannot be read is a DataError
 };
 

@@ -25,6 +25,7 @@ struct Settings {
   job::MemorySettings memory;
   job::DataSettings reading;
   std::string weights;
+  std::string normalise;  // empty: as the weights say
   std::string data;
   std::string picture;
 };
@@ -92,6 +93,7 @@ int run(const Settings& s) {
   const CrowdMonitor crowding(threads);
   const bool quiet = s.common.quiet || s.common.json;
   job::TrainedModel trained = job::find_trained(s.weights, s.model);
+  trained.prepare_pictures(s.normalise);
   const job::Budget budget = budget_of(s.memory);
   const SourcePtr source = open_data(s, trained);
   if (!s.common.quiet)
@@ -147,7 +149,8 @@ Entry add_eval(CLI::App& command) {
   add_threads(command, s->threads);
   add_options(command, s->reading);
   s->common.add_to(command);
-  command.add_option("RUN_OR_WEIGHTS", s->weights, "a run directory, or a safetensors file")
+  add_normalise(command, s->normalise);
+  command.add_option("RUN_OR_WEIGHTS", s->weights, "a run directory, or a file of weights")
       ->required();
   command.add_option("DATA", s->data, "as for train; of a set in parts test, else val")->required();
   command.add_option("--picture", s->picture, "draw the confusion matrix into this SVG file");

@@ -83,7 +83,7 @@ class Bench {
   void restore() {
     Trainer& trainer = ready_.trainer;
     initialise(trainer.session(), trainer.step_graph(), static_cast<std::uint64_t>(s_.seed));
-    if (!s_.weights.empty()) job::begin_with(s_.weights, s_.weights_by_name, trainer);
+    if (!s_.weights.empty()) job::begin_with(s_.weights, {.by_name = s_.weights_by_name}, trainer);
   }
   RunData data() {
     return {.train = *pipeline_,

@@ -52,10 +52,14 @@ void add_rate_options(CLI::App& command, job::RunSettings& s) {
   command.add_option("--warmup", s.run.schedule.warmup, "steps over which the rate climbs")
       ->capture_default_str();
   command.add_flag("--scale-lr", s.scale_lr, "times batch/256; else --lr is what it says");
-  command.add_option("--unfreeze-after", s.unfreeze_after, "epochs after which nothing is frozen")
+  command
+      .add_option("--unfreeze-after", s.unfreeze_after,
+                  "epochs after which what is frozen thaws, but for BatchNorms")
       ->capture_default_str();
   command.add_option("--thaw-lr", s.thaw_lr, "rate of what was frozen until then, times the rate")
       ->capture_default_str();
+  command.add_flag("--thaw-bn", s.thaw_bn,
+                   "BatchNorms thaw too, and use the statistics of batches again");
 }
 
 void add_data_options(CLI::App& command, job::TrainingSettings& s, const std::string& data) {
@@ -191,6 +195,11 @@ void add_weights(CLI::App& command, job::TrainingSettings& s) {
 void add_kernels(CLI::App& command, std::string& kernels) {
   command.add_option("--kernels", kernels,
                      "table of kernels that `bench --tune` made; default: by rule");
+}
+
+void add_normalise(CLI::App& command, std::string& normalise) {
+  command.add_option("--normalise", normalise,
+                     "tf, caffe, torch, slim, scale or none; default: as the weights say");
 }
 
 void add_threads(CLI::App& command, std::optional<std::int64_t>& threads) {

@@ -23,6 +23,8 @@ void add_options(CLI::App& command, job::RunSettings& settings, const std::strin
 void add_weights(CLI::App& command, job::TrainingSettings& settings);
 void add_kernels(CLI::App& command, std::string& kernels);
 void add_threads(CLI::App& command, std::optional<std::int64_t>& threads);
+// For those who use weights that do not say how pictures are prepared for them.
+void add_normalise(CLI::App& command, std::string& normalise);
 
 // What the program does beside its work.
 struct CommonOptions {

@@ -28,6 +28,7 @@ struct Settings {
   job::ModelSettings model;
   job::MemorySettings memory;
   std::string weights;
+  std::string normalise;  // empty: as the weights say
   std::vector<std::string> files;
   std::int64_t top = 5;
   bool csv = false;
@@ -153,6 +154,7 @@ int run(const Settings& s) {
   const int threads = use_threads(s.threads);
   const CrowdMonitor crowding(threads);
   job::TrainedModel trained = job::find_trained(s.weights, s.model);
+  trained.prepare_pictures(s.normalise);
   const std::vector<std::string> files = list_files(s.files);
   const Listed listed = make_source(files);
   std::vector<Complaint> bad = listed.missing;
@@ -211,7 +213,8 @@ Entry add_predict(CLI::App& command) {
   add_options(command, s->memory);
   add_threads(command, s->threads);
   s->common.add_to(command);
-  command.add_option("RUN_OR_WEIGHTS", s->weights, "a run directory, or a safetensors file")
+  add_normalise(command, s->normalise);
+  command.add_option("RUN_OR_WEIGHTS", s->weights, "a run directory, or a file of weights")
       ->required();
   command.add_option("FILES", s->files, "pictures, folders of them, or patterns")
       ->required()

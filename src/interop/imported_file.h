@@ -35,12 +35,11 @@ struct ImportedLayer {
       weights;  // in the file's order, which is Keras's: trainable ones first
 };
 
-// What an optimizer remembered of one weight.
+// What an optimizer remembered of one weight. Its axes lie as the weight's do.
 struct ImportedSlot {
-  std::string layer, weight;  // of ImportedFile::layers
-  std::string slot;           // our word: momentum, mean_square, m, v
+  std::size_t weight = 0;  // the weight's tensor
+  std::string slot;        // the optimizer's word, see step/optimizer.h: momentum, velocity
   std::size_t tensor = 0;
-  Axes axes = Axes::ours;
 };
 
 struct ImportedOptimizer {

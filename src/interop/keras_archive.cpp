@@ -10,8 +10,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr Bytes kMaxJson = 64_MiB;
-
 std::string text_at(const json& object, const char* key) {
   return object.is_object() && object.contains(key) && object[key].is_string()
              ? object[key].get<std::string>()
@@ -37,9 +35,10 @@ bool is_keras_archive(const ZipReader& zip) {
 ImportedFile open_keras_archive(const std::filesystem::path& path) {
   const ZipReader zip(path);
   ImportedFile file{.path = path, .format = "Keras archive"};
-  file.version = text_at(parse_keras_outline(zip.read(entry_of(zip, "metadata.json"), kMaxJson)),
-                         "keras_version");
-  file.description = zip.read(entry_of(zip, "config.json"), kMaxJson);
+  file.version =
+      text_at(parse_keras_outline(zip.read(entry_of(zip, "metadata.json"), kLongestKerasJson)),
+              "keras_version");
+  file.description = zip.read(entry_of(zip, "config.json"), kLongestKerasJson);
   const ZipEntry& weights = entry_of(zip, "model.weights.h5");
   if (!weights.is_stored)
     throw DataError({.where = path.string() + ": entry '" + weights.name + "'",
@@ -52,7 +51,8 @@ ImportedFile open_keras_archive(const std::filesystem::path& path) {
 }
 
 ImportedFile open_keras_json(const std::filesystem::path& path) {
-  ImportedFile file{.path = path, .format = "Keras JSON", .description = read_file(path, kMaxJson)};
+  ImportedFile file{
+      .path = path, .format = "Keras JSON", .description = read_file(path, kLongestKerasJson)};
   const json parsed = parse_keras_outline(file.description);
   const auto has = [&](const char* key) { return parsed.is_object() && parsed.contains(key); };
   if (!has("class_name") && !has("modelTopology") && !has("model_config"))

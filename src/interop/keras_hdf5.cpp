@@ -40,6 +40,7 @@ void read_keras_store(ImportedFile& file, std::shared_ptr<const Hdf5File> hdf5,
   for (std::size_t t = 0; t < import.taken.size(); ++t)
     if (!import.taken[t]) file.others.push_back(hdf5->tensors()[t].name);
   file.tensors = std::move(hdf5);
+  describe_normalizations(file);
 }
 
 ImportedFile open_keras_hdf5(const std::filesystem::path& path) {

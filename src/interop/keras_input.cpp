@@ -103,6 +103,28 @@ std::optional<std::size_t> preparing_call(const KerasModel& model, std::size_t v
   return prepares && *found + 1 != model.output ? found : std::nullopt;
 }
 
+// Networks of keras.applications whose preprocess_input is not `tf`, by the names they have there.
+struct Application {
+  std::string_view name, preprocessing;
+};
+constexpr std::array kApplications = {
+    Application{"resnet50", "caffe"},    Application{"resnet101", "caffe"},
+    Application{"resnet152", "caffe"},   Application{"vgg16", "caffe"},
+    Application{"vgg19", "caffe"},       Application{"densenet121", "torch"},
+    Application{"densenet169", "torch"}, Application{"densenet201", "torch"},
+};
+
+// Of a model, or of one inside it, that has such a name; empty: not known.
+std::string usual_preprocessing(const KerasModel& model) {
+  for (const Application& known : kApplications) {
+    if (model.name == known.name) return std::string(known.preprocessing);
+    for (const KerasLayer& layer : model.layers)
+      if (layer.name.starts_with(std::string(known.name) + "."))
+        return std::string(known.preprocessing);
+  }
+  return "";
+}
+
 // Those who read the call's value read what it read.
 void take_out(KerasModel& model, std::size_t call) {
   const std::size_t input = model.calls[call].inputs[0];
@@ -128,7 +150,7 @@ std::string take_preprocessing(KerasModel& model) {
     follow(done, *last);
     take_out(model, *call);
   }
-  if (last == nullptr) return "";
+  if (last == nullptr) return usual_preprocessing(model);
   const std::optional<std::string> mode = mode_of(done);
   if (!mode)
     throw UsageError({.where = last->place,

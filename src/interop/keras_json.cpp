@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "interop/keras_outline.h"
 
 namespace plimsoll::interop {
 namespace {
@@ -20,27 +21,33 @@ std::string shown(const json& value) {
   return text;
 }
 
-// Events are not wanted, only how deep they nest: json's own copying and printing are recursive.
-class Depth {
+// Events are not wanted, only how many there are, since values take far more memory than their
+// text, and how deep they nest: json's own copying and printing are recursive.
+class Bounds {
  public:
-  explicit Depth(const std::string& where) : where_(where) {}
-  bool operator()(int depth, json::parse_event_t, json&) const {
+  explicit Bounds(const std::string& where) : where_(where) {}
+  bool operator()(int depth, json::parse_event_t event, json&) {
     if (depth > kDeepest)
-      throw DataError({.where = where_,
-                       .got = "JSON that nests deeper than " + std::to_string(kDeepest) + " levels",
-                       .expected = "expected Keras's description of a network"});
+      refuse("JSON that nests deeper than " + std::to_string(kDeepest) + " levels");
+    if (event == json::parse_event_t::value && ++values_ > kMostKerasValues)
+      refuse("JSON of more than " + std::to_string(kMostKerasValues) + " values");
     return true;
   }
 
  private:
+  [[noreturn]] void refuse(const std::string& got) const {
+    throw DataError(
+        {.where = where_, .got = got, .expected = "expected Keras's description of a network"});
+  }
   const std::string& where_;
+  std::size_t values_ = 0;
 };
 
 }  // namespace
 
 json parse_keras_json(std::string_view text, const std::string& where) {
   try {
-    return json::parse(text, Depth(where));
+    return json::parse(text, Bounds(where));
   } catch (const json::parse_error& error) {
     throw DataError({.where = where + ": byte " + std::to_string(error.byte),
                      .got = "the description of the network is no JSON",

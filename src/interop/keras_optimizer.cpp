@@ -43,22 +43,22 @@ Kind kind_of(const std::string& config, std::string name) {
       momentum = optimizer["config"]["momentum"].get<double>();
   }
   name = lower(name.substr(name.rfind('>') + 1));
-  if (name == "adam" || name == "adamw") return {"adam", {"m", "v", ""}};
+  if (name == "adam" || name == "adamw") return {"adam", {"momentum", "velocity", ""}};
   if (name == "sgd") return {"sgd", {"momentum"}};
-  if (name == "rmsprop" && momentum > 0) return {"rmsprop", {"mean_square", "momentum", ""}};
-  if (name == "rmsprop") return {"rmsprop", {"mean_square", ""}};
+  if (name == "rmsprop" && momentum > 0) return {"rmsprop", {"velocity", "momentum", ""}};
+  if (name == "rmsprop") return {"rmsprop", {"velocity", ""}};
   return {};
 }
 
 // Keras's word for a slot as ours; empty if there is none.
 std::string slot_of(const Kind& kind, std::string_view word) {
   if (kind.name == "adam") {
-    if (word == "m" || word == "momentum") return "m";
-    if (word == "v" || word == "velocity") return "v";
+    if (word == "m" || word == "momentum") return "momentum";
+    if (word == "v" || word == "velocity") return "velocity";
   }
   if (kind.name == "sgd" && (word == "momentum" || word == "m")) return "momentum";
   if (kind.name == "rmsprop") {
-    if (word == "rms" || word == "velocity") return "mean_square";
+    if (word == "rms" || word == "velocity") return "velocity";
     if (word == "momentum") return "momentum";
   }
   return "";
@@ -170,13 +170,8 @@ class Slots {
   }
 
   void add(std::size_t variable, const std::string& slot, std::size_t tensor) {
-    const ImportedWeight& weight = weight_of(variable);
     import_.file.optimizer.slots.push_back(
-        {.layer = import_.file.layers[import_.variables[variable].layer].name,
-         .weight = weight.weight,
-         .slot = slot,
-         .tensor = tensor,
-         .axes = weight.axes});
+        {.weight = weight_of(variable).tensor, .slot = slot, .tensor = tensor});
     import_.taken[tensor] = true;
   }
 

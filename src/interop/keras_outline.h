@@ -7,7 +7,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/bytes.h"
+
 namespace plimsoll::interop {
+
+// Of the networks that Keras has, NASNetLarge has the longest description: a tenth of this.
+inline constexpr std::size_t kMostKerasValues = 300'000;
+inline constexpr Bytes kLongestKerasJson = 8_MiB;
 
 // Whether brackets lie within more than `limit` others; those of texts do not count.
 inline bool is_nested_deeper(std::string_view json, int limit) {
@@ -30,15 +36,17 @@ inline bool is_nested_deeper(std::string_view json, int limit) {
 }
 
 // Of a description, a training_config or metadata.json: which layers there are, what they were
-// compiled with, and the version. All else is left out while it is read: memory does not grow with
-// it. Discarded if it is no JSON, or nested deeper than any model is.
+// compiled with, and the version. All else, and what is beyond all models, is left out while it is
+// read: memory does not grow with it. Discarded if it is no JSON, or nested deeper than any model
+// is.
 inline nlohmann::json parse_keras_outline(std::string_view text) {
   using nlohmann::json;
   constexpr int kMaxDepth = 256;
   if (is_nested_deeper(text, kMaxDepth)) return json::value_t::discarded;
   return json::parse(
       text,
-      [](int, json::parse_event_t event, json& parsed) {
+      [values = std::size_t{0}](int, json::parse_event_t event, json& parsed) mutable {
+        if (event == json::parse_event_t::value) return ++values <= kMostKerasValues;
         constexpr std::array<std::string_view, 13> kKeys = {
             "class_name",       "config",   "layers",         "name",
             "trainable",        "scale",    "compile_config", "optimizer",

@@ -46,6 +46,10 @@ void read_numbered_optimizer(KerasImport& import, const Hdf5Object& vars,
 void read_keras_store(ImportedFile& file, std::shared_ptr<const Hdf5File> hdf5,
                       const std::string& training);
 
+// Takes Normalization layers out of the file's layers: what they do goes into its description,
+// where a given mean and variance would stand; without a description they are among the others.
+void describe_normalizations(ImportedFile& file);
+
 // Texts of an attribute that may be split into several, "layer_names0" and so on.
 std::vector<std::string> split_texts(const Hdf5Object& object, const std::string& name);
 

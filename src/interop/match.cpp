@@ -46,6 +46,17 @@ bool is_same_weight(std::string_view ours, std::string_view theirs) {
   return ours == theirs || (ours == "kernel" && theirs == "depthwise_kernel");
 }
 
+// How many outputs the weights of a layer have; 0: they do not tell.
+std::int64_t width_of(const ImportedFile& file, const ImportedLayer& layer) {
+  for (const ImportedWeight& weight : layer.weights) {
+    const Dims& shape = file.tensors->tensors()[weight.tensor].shape;
+    if (shape.size() == 1) return shape[0];  // a bias
+    if (shape.size() == 2) return weight.axes == Axes::out_in ? shape[0] : shape[1];
+    if (shape.size() == 4) return weight.axes == Axes::hwio ? shape[3] : shape[0];
+  }
+  return 0;
+}
+
 class Matcher {
  public:
   Matcher(const ImportedFile& file, const std::vector<nn::Layer>& layers) : file_(file) {
@@ -107,6 +118,7 @@ class Matcher {
   // Weights of a layer go by their places where the file's words may be another version's, and by
   // their words where the file's order is its own.
   void pair(const nn::Layer& ours, const ImportedLayer& theirs, bool by_place) {
+    if (&ours == ours_.back()) result_.head_width = width_of(file_, theirs);
     std::vector<bool> taken(theirs.weights.size());
     for (std::size_t p = 0; p < ours.parameters.size(); ++p) {
       const nn::Parameter& parameter = ours.parameters[p];

@@ -28,6 +28,8 @@ struct Matching {
   std::vector<Match> matches;
   std::vector<Mismatch> mismatches;
   bool replaces_head = false;  // all of them are of the network's last layer with weights
+  // Outputs of the file's layer that is that one's; 0: it has none.
+  std::int64_t head_width = 0;
 };
 
 // `layers`: the network's, in Keras's order. By the file's naming, or by names if asked for. By

@@ -1,5 +1,6 @@
 #include "interop/slim_networks.h"
 
+#include <array>
 #include <initializer_list>
 #include <map>
 #include <string_view>
@@ -126,14 +127,34 @@ Scopes mobilenet() {
   return scopes;
 }
 
+Scopes resnet_v1_50() {
+  Scopes scopes;
+  const auto add = [&](const std::string& scope, const std::string& name) {
+    scopes.named(scope, name, name + "_bn");
+  };
+  add("conv1", "conv1");
+  constexpr std::array kUnits = {3, 4, 6, 3};
+  for (std::size_t b = 0; b < kUnits.size(); ++b)
+    for (int unit = 1; unit <= kUnits[b]; ++unit) {
+      const std::string block = "block" + std::to_string(b + 1);
+      const std::string number = "unit_" + std::to_string(unit);
+      for (const char* part : {"shortcut", "conv1", "conv2", "conv3"})
+        if (unit == 1 || std::string_view(part) != "shortcut")
+          add(block + "/" + number + "/bottleneck_v1/" + part, block + "_" + number + "_" + part);
+    }
+  scopes.named("logits", "logits");
+  return scopes;
+}
+
 struct Known {
-  std::string_view prefix, network;
+  std::string_view prefix, network, preprocessing;
   Scopes (*scopes)();
 };
 constexpr Known kKnown[] = {
-    {"InceptionV3/", "inception_v3", inception_v3},
-    {"InceptionResnetV2/", "inception_resnet_v2", inception_resnet_v2},
-    {"MobilenetV1/", "mobilenet", mobilenet},
+    {"InceptionV3/", "inception_v3", "tf", inception_v3},
+    {"InceptionResnetV2/", "inception_resnet_v2", "tf", inception_resnet_v2},
+    {"MobilenetV1/", "mobilenet", "tf", mobilenet},
+    {"resnet_v1_50/", "resnet_v1_50", "slim", resnet_v1_50},
 };
 
 }  // namespace
@@ -164,7 +185,7 @@ void rename_slim_network(ImportedFile& file) {
     file.layers = std::move(kept);
     file.others.insert(file.others.end(), others.begin(), others.end());
     file.network = known.network;
-    file.preprocessing = "tf";
+    file.preprocessing = known.preprocessing;
     return;
   }
 }

@@ -73,6 +73,7 @@ void visit_training(TrainingSettings& s, const Visit& visit) {
   visit("freeze", s.freeze);
   visit("lr-for", s.lr_for);
   visit("thaw-lr", s.thaw_lr);
+  visit("thaw-bn", s.thaw_bn);
   visit("bn-momentum", s.bn_momentum, 0.0);
   visit("ema", s.average);
   visit("seed", s.seed);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "base/error.h"
 #include "interop/match.h"
 #include "zoo/zoo.h"
@@ -32,14 +34,48 @@ std::string list_text(const std::vector<interop::Mismatch>& mismatches) {
   return text;
 }
 
-}  // namespace
-
-std::vector<std::string> begin_with(const std::string& path, bool by_name, const Trainer& trainer) {
-  return begin_with(interop::open_imported(path), {.by_name = by_name}, trainer);
+// Puts what the file's optimizer remembered in the place of what ours remembers. A part of it is
+// worse than nothing: the count of steps is one for all weights.
+void take_optimizer(const interop::ImportedFile& file, const interop::Matching& matching,
+                    const std::string& optimizer, const Trainer& trainer, Begun& begun) {
+  const interop::ImportedOptimizer& theirs = file.optimizer;
+  if (theirs.name.empty() || optimizer.empty()) return;
+  const auto leave = [&](const std::string& why) {
+    begun.news.push_back(
+        fmt::format("the state of the file's optimizer, {}, is not taken: {}", theirs.name, why));
+  };
+  // AdamW remembers what Adam does.
+  if (theirs.name != (optimizer == "adamw" ? "adam" : optimizer)) {
+    leave("this run has --optimizer " + optimizer);
+    return;
+  }
+  std::map<std::size_t, const interop::Match*> weights;
+  for (const interop::Match& match : matching.matches) weights[match.tensor] = &match;
+  std::map<std::string, interop::Match> slots;
+  for (const interop::ImportedSlot& slot : theirs.slots)
+    if (const auto of = weights.find(slot.weight); of != weights.end()) {
+      const std::string name = slot_name(of->second->parameter, slot.slot);
+      slots[name] = {name, slot.tensor, of->second->axes};
+    }
+  const std::vector<NamedTensor> ours = slot_tensors(trainer.session(), trainer.step_graph());
+  std::vector<interop::Match> taken;
+  for (const NamedTensor& slot : ours) {
+    const auto found = slots.find(slot.name);
+    if (found == slots.end()) {
+      leave("it has nothing for " + slot.name);
+      return;
+    }
+    taken.push_back(found->second);
+  }
+  interop::load(file, taken, ours);
+  begun.optimizer_steps = theirs.steps;
+  begun.news.push_back(fmt::format("the optimizer goes on: {}, {} tensors, {} steps done",
+                                   theirs.name, taken.size(), theirs.steps));
 }
 
-std::vector<std::string> begin_with(const interop::ImportedFile& file, const Beginning& how,
-                                    const Trainer& trainer) {
+}  // namespace
+
+Begun begin_with(const interop::ImportedFile& file, const Beginning& how, const Trainer& trainer) {
   const std::string path = file.path.string();
   if (file.tensors == nullptr)
     throw DataError({.where = path,
@@ -62,13 +98,19 @@ std::vector<std::string> begin_with(const interop::ImportedFile& file, const Beg
                      : "these are of --model " + file.network});
   interop::load(file, matching.matches, weight_tensors(trainer.session(), step));
   start_averages(trainer.session(), step);
-  std::vector<std::string> news{
-      fmt::format("weights from {}: {}, {} tensors", path, file.format, matching.matches.size())};
+  Begun begun;
+  begun.news.push_back(
+      fmt::format("weights from {}: {}, {} tensors", path, file.format, matching.matches.size()));
   if (matching.replaces_head)
-    news.push_back("the head is new, it begins with random weights:" + list_text(left));
+    begun.news.push_back("the head is new, it begins with random weights:" + list_text(left));
   else if (!left.empty())
-    news.push_back("not taken:" + list_text(left));
-  return news;
+    begun.news.push_back("not taken:" + list_text(left));
+  take_optimizer(file, matching, how.optimizer, trainer, begun);
+  return begun;
+}
+
+Begun begin_with(const std::string& path, const Beginning& how, const Trainer& trainer) {
+  return begin_with(interop::open_imported(path), how, trainer);
 }
 
 std::string wanted_preprocessing(const std::string& path) {

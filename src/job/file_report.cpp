@@ -2,20 +2,8 @@
 
 #include "base/error.h"
 #include "job/trained_model.h"
-#include "ops/table.h"
 
 namespace plimsoll::job {
-namespace {
-
-// The network's layers as training would name and order them.
-std::vector<nn::Layer> layers_of(const ModelSettings& model) {
-  nn::Builder builder(op_table(), model.input(), nn::Mode::inference);
-  const nn::Heads heads = model.factory()(builder);
-  return nn::in_keras_order(builder.layers(), {builder.source_of(heads.logits)});
-}
-
-}  // namespace
-
 FileReport describe_file(const std::string& path, const ModelSettings& asked) {
   FileReport report{.file = interop::open_imported(path)};
   const interop::ImportedFile& file = report.file;
@@ -33,15 +21,14 @@ FileReport describe_file(const std::string& path, const ModelSettings& asked) {
     model.description = file.description;
   }
   report.preprocessing = file.preprocessing;
-  report.classes = classes_of(file);
   if (model.model.empty()) return report;
   try {
-    if (asked.classes == 0 && model.network_text().empty()) model.classes = report.classes;
+    if (asked.classes == 0 && model.network_text().empty()) model.classes = classes_of(file, model);
     report.model = model.network().name;
     report.about = model.network_text().empty() ? "of the zoo" : "described by the file";
     report.classes = model.class_count();
     if (report.preprocessing.empty()) report.preprocessing = model.network().preprocessing;
-    if (file.tensors) report.matching = interop::match(file, layers_of(model));
+    if (file.tensors) report.matching = interop::match(file, model.layers());
   } catch (const UsageError& error) {
     if (!asked.model.empty()) throw;
     report.refused = error.what();

@@ -78,7 +78,10 @@ RunIdentity identity_of(const RunSettings& s, const TrainingData& loaded, const 
                                                                   fingerprint(*loaded.validation),
                                                                   loaded.validation_content)
                                                     : "none"}};
-  if (s.unfreeze_after > 0) identity.with["thaw-lr"] = number_text(s.thaw_lr);
+  if (s.unfreeze_after > 0) {
+    identity.with["thaw-lr"] = number_text(s.thaw_lr);
+    identity.with["thaw-bn"] = s.thaw_bn ? "true" : "false";
+  }
   if (const KernelChoice choice = s.kernel_choice(); choice.table != nullptr)
     identity.with["kernels"] = fmt::format("table {:016x}", fnv1a64(choice.table->text()));
   return identity;

@@ -125,6 +125,12 @@ NetworkFactory ModelSettings::factory() const {
   return [build = network().build, options](nn::Builder& net) { return build(net, options); };
 }
 
+std::vector<nn::Layer> ModelSettings::layers() const {
+  nn::Builder builder(op_table(), input(), nn::Mode::inference);
+  const nn::Heads heads = factory()(builder);
+  return nn::in_keras_order(builder.layers(), {builder.source_of(heads.logits)});
+}
+
 std::string ModelSettings::head() const {
   nn::Builder builder(op_table(), input(), nn::Mode::inference);
   const nn::Heads heads = factory()(builder);

@@ -48,6 +48,8 @@ struct ModelSettings {
   nn::Input input() const;
   std::int64_t class_count() const;
   NetworkFactory factory() const;
+  // In Keras's order, as training would name them.
+  std::vector<nn::Layer> layers() const;
   // The name of the layer that tells the classes apart.
   std::string head() const;
 

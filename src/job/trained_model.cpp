@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "interop/match.h"
 #include "job/begin_weights.h"
 #include "job/levers.h"
 #include "ops/table.h"
@@ -28,6 +29,12 @@ fs::path weights_of(const fs::path& path) {
 
 }  // namespace
 
+void TrainedModel::prepare_pictures(const std::string& mode) {
+  if (mode.empty()) return;
+  parse_normalisation(mode, "--normalise");
+  normalise = mode;
+}
+
 PipelineSettings TrainedModel::pipeline(int threads) const {
   const nn::Input input = model.input();
   return {.batch = input.batch,
@@ -44,10 +51,8 @@ Normalisation TrainedModel::normalisation() const {
   return {.mode = parse_normalisation(normalise, "--normalise")};
 }
 
-std::int64_t classes_of(const interop::ImportedFile& file) {
-  if (file.layers.empty()) return 0;
-  const StoredTensor& last = file.tensors->tensors()[file.layers.back().weights.back().tensor];
-  return last.shape.size() == 1 ? last.shape[0] : 0;
+std::int64_t classes_of(const interop::ImportedFile& file, const ModelSettings& model) {
+  return file.tensors == nullptr ? 0 : interop::match(file, model.layers()).head_width;
 }
 
 namespace {
@@ -100,7 +105,7 @@ void read_imported(const interop::ImportedFile& file, const ModelSettings& asked
   }
   const zoo::Network& network = trained.model.network();
   if (asked.classes == 0 && trained.model.network_text().empty())
-    trained.model.classes = classes_of(file);
+    trained.model.classes = classes_of(file, trained.model);
   trained.normalise = !file.preprocessing.empty()      ? file.preprocessing
                       : !network.preprocessing.empty() ? network.preprocessing
                                                        : "tf";

@@ -26,12 +26,14 @@ struct TrainedModel {
   TargetKind targets = TargetKind::label;
   bool uses_average = false;  // of weights, as they were evaluated in training
 
+  // Overrules what the file says of itself, unless the text is empty. UsageError.
+  void prepare_pictures(const std::string& mode);
   PipelineSettings pipeline(int threads) const;
   Normalisation normalisation() const;
 };
 
-// How wide the head of these weights is; 0: they do not tell.
-std::int64_t classes_of(const interop::ImportedFile& file);
+// How wide the head of these weights is, which are of that network; 0: they do not tell.
+std::int64_t classes_of(const interop::ImportedFile& file, const ModelSettings& model);
 
 // What `path` names: a run directory (its best weights, or else its last ones) or a file of weights
 // of any kind that we read. What was asked for (an empty model and image, 0 channels and classes

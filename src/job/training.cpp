@@ -55,6 +55,10 @@ Ready Training::make_stage(bool frozen) {
   return ready;
 }
 
+std::string Training::thawing_text() const {
+  return s_.thaw_bn ? "nothing is frozen" : "BatchNorms alone stay frozen";
+}
+
 // Writes what the run is, and notes what is to be told once it is open.
 void Training::describe() {
   const nn::Input input = s_.model.input();
@@ -88,7 +92,7 @@ void Training::describe() {
   if (!s_.freeze.empty())
     news_.push_back("frozen: " + s_.freeze + "; frozen BatchNorms use their running statistics" +
                     (s_.unfreeze_after > 0
-                         ? fmt::format("; nothing is frozen after epoch {}", s_.unfreeze_after)
+                         ? fmt::format("; {} after epoch {}", thawing_text(), s_.unfreeze_after)
                          : ""));
   if (const int workers = ready_->run.plan.workers; workers < threads_)
     news_.push_back(fmt::format("{} data worker{} instead of {}: more do not fit the budget",
@@ -104,8 +108,10 @@ void Training::load(Trainer& trainer) {
   } else if (from_.step > 0) {
     load_checkpoint(Checkpoint(last_checkpoint(s_.run.out)), trainer);
   } else if (!s_.weights.empty()) {
-    for (const std::string& text : begin_with(s_.weights, s_.weights_by_name, trainer))
-      news_.push_back(text);
+    const Begun begun = begin_with(
+        s_.weights, {.by_name = s_.weights_by_name, .optimizer = s_.optimizer.name}, trainer);
+    news_.insert(news_.end(), begun.news.begin(), begun.news.end());
+    from_.optimizer_steps = begun.optimizer_steps;
   }
 }
 
@@ -172,9 +178,8 @@ void Training::open_next_stage() {
   if (thaws() && s_.run.pause_after == 0) ready_.emplace(make_stage(false));
   if (!is_first)
     news_.push_back(
-        fmt::format("epoch {}: nothing is frozen from here on; what was learns at {:g} x "
-                    "the rate (--thaw-lr)",
-                    from_.epoch + 1, s_.thaw_lr));
+        fmt::format("epoch {}: {} from here on; what thaws learns at {:g} x the rate (--thaw-lr)",
+                    from_.epoch + 1, thawing_text(), s_.thaw_lr));
   open_stage();
 }
 

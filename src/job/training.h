@@ -57,6 +57,8 @@ class Training {
  private:
   bool thaws() const { return !s_.freeze.empty() && s_.unfreeze_after > 0; }
   Ready make_stage(bool frozen);
+  // What is frozen behind --unfreeze-after.
+  std::string thawing_text() const;
   void describe();
   void open_stage();
   void open_next_stage();

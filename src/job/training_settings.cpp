@@ -90,9 +90,20 @@ OptimizerOptions TrainingSettings::optimizer_options() const {
   return options;
 }
 
+std::vector<std::string> TrainingSettings::norms_left_frozen() const {
+  std::vector<std::string> names;
+  if (thawed.empty() || thaw_bn) return names;
+  const Tuning before{.frozen = frozen_patterns(thawed, model)};
+  for (const nn::Layer& layer : model.layers())
+    if (layer.type == "BatchNormalization" && is_frozen(before, layer.name))
+      names.push_back(layer.name);
+  return names;
+}
+
 Tuning TrainingSettings::tuning() const {
   Tuning tuning{.average = average, .batch_norm_momentum = bn_momentum};
   tuning.frozen = frozen_patterns(freeze, model);
+  for (std::string& norm : norms_left_frozen()) tuning.frozen.push_back(std::move(norm));
   // First, so that those of --lr-for count.
   for (const std::string& pattern : frozen_patterns(thawed, model))
     if (pattern.starts_with('!'))

@@ -41,7 +41,8 @@ struct TrainingSettings {
   std::int64_t seed = 0;
   std::string freeze;         // patterns of layers, with commas; "body": all but the head
   std::string thawed;         // patterns of those that were frozen in the stage before
-  double thaw_lr = 0.1;       // rate of thawed layers, times the rate
+  double thaw_lr = 0.02;      // rate of thawed layers, times the rate
+  bool thaw_bn = false;       // BatchNorms thaw too, and use the batch's statistics again
   std::string lr_for;         // PATTERN=FACTOR, with commas
   double bn_momentum = 0;     // 0: the network's own
   double average = 0;         // decay of the moving average of the weights; 0: none
@@ -58,6 +59,9 @@ struct TrainingSettings {
   Tuning tuning() const;
   // Reads `kernels`, if there is such a file. DataError.
   KernelChoice kernel_choice() const;
+  // BatchNorms that were frozen in the stage before and stay so: by batches as small as those of a
+  // fine-tuning, statistics would be other ones than the weights were trained with.
+  std::vector<std::string> norms_left_frozen() const;
   PipelineSettings pipeline(const nn::Input& input, bool training, int workers) const;
   Normalisation normalisation() const;
   // Weights by class; empty if none were asked for. UsageError for a class the data does not have.

@@ -190,9 +190,10 @@ void RunLoop::train_on(const Batch& batch) {
     fill_inputs(batch, data_.normalisation, task_, inputs, first, count);
   };
   progress_.lr = rate();
-  const StepCall call{batch.count, state_.step, state_.samples, fill};
+  const std::int64_t step = state_.optimizer_steps + state_.step;
+  const StepCall call{batch.count, step, state_.samples, fill};
   const StepResult result = trainer_.train_batch(batch.count, static_cast<float>(progress_.lr),
-                                                 state_.step, state_.samples, fill);
+                                                 step, state_.samples, fill);
   const double seconds = watch.seconds();
   monitor_.beat(seconds);
   report_.step_seconds += seconds;

@@ -19,6 +19,7 @@ void over_parts(State& state, Visit visit) {
   visit("epoch", state.epoch);
   visit("position", state.position);
   visit("samples", state.samples);
+  visit("optimizer_steps", state.optimizer_steps);
   visit("counted", state.counted);
   visit("loss_sum", state.loss_sum);
   visit("best", state.best);

@@ -11,10 +11,11 @@
 namespace plimsoll {
 
 struct RunState {
-  std::int64_t step = 0;      // updates done
-  std::int64_t epoch = 0;     // epochs complete, validation included
-  std::int64_t position = 0;  // samples of the next epoch that are done
-  std::int64_t samples = 0;   // trained in all
+  std::int64_t step = 0;             // updates done
+  std::int64_t epoch = 0;            // epochs complete, validation included
+  std::int64_t position = 0;         // samples of the next epoch that are done
+  std::int64_t samples = 0;          // trained in all
+  std::int64_t optimizer_steps = 0;  // that the optimizer had done before this run
 
   // Of the epoch under way.
   std::int64_t counted = 0;

@@ -28,6 +28,7 @@ const std::vector<Network>& networks() {
        mobilenet_v2_torch},
       {"googlenet_torch", "Szegedy et al. 2014, as in torchvision", 224, 3, 1000, "tf",
        googlenet_torch},
+      {"resnet_v1_50", "He et al. 2015, as in TF-Slim", 224, 3, 1000, "slim", resnet_v1_50},
       {"vgg16", "Simonyan and Zisserman 2014, as in Keras", 224, 3, 1000, "caffe", vgg16},
       {"inception_mini", "three Inception blocks for small images", 28, 1, 10, "tf",
        inception_mini},

@@ -50,6 +50,7 @@ Heads mobilenet_v2_torch(nn::Builder& net, const Options& options);
 Heads resnet20(nn::Builder& net, const Options& options);
 Heads resnet50(nn::Builder& net, const Options& options);
 Heads resnet50_torch(nn::Builder& net, const Options& options);
+Heads resnet_v1_50(nn::Builder& net, const Options& options);
 Heads vgg16(nn::Builder& net, const Options& options);
 Heads xception(nn::Builder& net, const Options& options);
 Heads xception_mini(nn::Builder& net, const Options& options);

@@ -162,7 +162,7 @@ TEST_F(Resume, ARunKilledBeforeItsThawIsFoundAgain) {
   // The second part begins with a status of its own; the run dies before that, whatever else the
   // log had to tell.
   const Outcome killed = run_program(
-      command, before + faults("FAULT_PATH=log.txt FAULT_CALLS=w FAULT_TEXT='is frozen from here' "
+      command, before + faults("FAULT_PATH=log.txt FAULT_CALLS=w FAULT_TEXT='from here on' "
                                "FAULT_AT=1 FAULT_DO=kill"));
   ASSERT_NE(killed.code, 0) << killed.output;
   const Outcome again = run_program(command, before);

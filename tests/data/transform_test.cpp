@@ -272,9 +272,18 @@ TEST(Transform, NamesReadBack) {
        {"nearest", "bilinear", "bilinear-antialias", "bicubic", "bicubic-antialias", "area"})
     EXPECT_EQ(to_text(parse_interpolation(name)), name);
   EXPECT_COMPLAINT(parse_interpolation("biliner"), UsageError, "did you mean 'bilinear'?");
-  for (const char* name : {"none", "scale", "tf", "caffe", "torch"})
+  for (const char* name : {"none", "scale", "tf", "caffe", "torch", "slim"})
     EXPECT_EQ(to_text(parse_normalisation(name)), name);
   EXPECT_COMPLAINT(parse_normalisation("pytorch"), UsageError, "none, scale, tf, caffe, torch");
+}
+
+TEST(Normalise, SlimTakesTheMeansFromRedGreenAndBlue) {
+  const std::array<std::uint8_t, 3> pixel = {0, 128, 255};
+  std::array<float, 3> chw{};
+  normalise(pixel.data(), {1, 1}, 3, {parse_normalisation("slim")}, chw.data());
+  EXPECT_FLOAT_EQ(chw[0], -123.68F);
+  EXPECT_FLOAT_EQ(chw[1], 128 - 116.78F);
+  EXPECT_FLOAT_EQ(chw[2], 255 - 103.94F);
 }
 
 TEST(Normalise, EqualsKeras) {

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "interop/imported_file.h"
+#include "interop/keras_network.h"
 #include "interop/keras_words.h"
 #include "interop/match.h"
 #include "tests/support/allocation_counter.h"
@@ -123,6 +124,14 @@ TEST(KerasFiles, OlderAndShorterKindsAreRead) {
   EXPECT_EQ(half.tensors->tensors()[half.layers[0].weights[0].tensor].type, ElementType::bf16);
 }
 
+// "a/kernel" of the weight that is stored in that tensor.
+std::string weight_of(const ImportedFile& file, std::size_t tensor) {
+  for (const ImportedLayer& layer : file.layers)
+    for (const ImportedWeight& weight : layer.weights)
+      if (weight.tensor == tensor) return layer.name + "/" + weight.weight;
+  return "none";
+}
+
 struct OptimizerCase {
   std::string name;
   std::vector<std::string> slots;  // of each weight, with what was stored
@@ -131,14 +140,13 @@ struct OptimizerCase {
 TEST(KerasFiles, OptimizersKeepWhatTheyRemember) {
   const std::vector<OptimizerCase> cases = {
       {"adam",
-       {"a/kernel m=0", "a/kernel v=1", "a/bias m=2", "a/bias v=3", "b/kernel m=4", "b/kernel v=5",
-        "b/bias m=6", "b/bias v=7"}},
+       {"a/kernel momentum=0", "a/kernel velocity=1", "a/bias momentum=2", "a/bias velocity=3",
+        "b/kernel momentum=4", "b/kernel velocity=5", "b/bias momentum=6", "b/bias velocity=7"}},
       {"sgd",
        {"a/kernel momentum=0", "a/bias momentum=1", "b/kernel momentum=2", "b/bias momentum=3"}},
       {"rmsprop",
-       {"a/kernel mean_square=0", "a/kernel momentum=4", "a/bias mean_square=1",
-        "a/bias momentum=5", "b/kernel mean_square=2", "b/kernel momentum=6",
-        "b/bias mean_square=3", "b/bias momentum=7"}},
+       {"a/kernel velocity=0", "a/kernel momentum=4", "a/bias velocity=1", "a/bias momentum=5",
+        "b/kernel velocity=2", "b/kernel momentum=6", "b/bias velocity=3", "b/bias momentum=7"}},
   };
   for (const OptimizerCase& one : cases)
     for (const char* ending : {".keras", ".h5"}) {
@@ -147,7 +155,7 @@ TEST(KerasFiles, OptimizersKeepWhatTheyRemember) {
       EXPECT_EQ(file.optimizer.steps, 4);
       std::vector<std::string> slots;
       for (const ImportedSlot& slot : file.optimizer.slots)
-        slots.push_back(slot.layer + "/" + slot.weight + " " + slot.slot + "=" +
+        slots.push_back(weight_of(file, slot.weight) + " " + slot.slot + "=" +
                         std::to_string(static_cast<int>(first_of(file, slot.tensor))));
       std::ranges::sort(slots);
       std::vector<std::string> expected = one.slots;
@@ -155,6 +163,33 @@ TEST(KerasFiles, OptimizersKeepWhatTheyRemember) {
       EXPECT_EQ(slots, expected) << one.name << ending;
       EXPECT_TRUE(file.others.empty()) << one.name << ending;
     }
+}
+
+TEST(KerasFiles, WhatANormalizationSubtractsBecomesPreprocessing) {
+  for (const char* name : {"prepared.keras", "prepared.h5"}) {
+    const ImportedFile file = open_imported(golden(name));
+    const zoo::Network network = make_network(file.description, name);
+    EXPECT_EQ(network.preprocessing, "torch") << name;
+    ASSERT_EQ(file.layers.size(), 2U) << name;
+    EXPECT_EQ(file.layers[0].name, "conv") << name;
+    EXPECT_THAT(file.others, ElementsAre()) << name;
+  }
+  const ImportedFile alone = open_imported(golden("prepared.weights.h5"));
+  EXPECT_EQ(alone.layers.size(), 2U);
+  EXPECT_EQ(alone.others.size(), 3U) << "mean, variance and count";
+}
+
+TEST(KerasFiles, ApplicationsAreKnownByTheirNames) {
+  const std::string text = R"({"class_name": "Sequential", "config": {"name": "@", "layers": [
+    {"class_name": "Flatten", "config": {"name": "f", "batch_input_shape": [null, 4, 4, 3]}},
+    {"class_name": "Dense", "config": {"name": "d", "units": 2}}]}})";
+  const auto named = [&](const std::string& name) {
+    std::string description = text;
+    return make_network(description.replace(description.find('@'), 1, name), name).preprocessing;
+  };
+  EXPECT_EQ(named("resnet50"), "caffe");
+  EXPECT_EQ(named("densenet121"), "torch");
+  EXPECT_EQ(named("my_own"), "");
 }
 
 TEST(KerasFiles, ClassesAreSpelledAsTheirGroups) {

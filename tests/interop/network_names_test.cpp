@@ -2,6 +2,7 @@
 // its own.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "interop/match.h"
@@ -45,6 +46,7 @@ void expect_all_matched(const ImportedFile& file) {
   const interop::Matching matching = interop::match(file, layers);
   for (const interop::Mismatch& mismatch : matching.mismatches)
     ADD_FAILURE() << mismatch.ours << " | " << mismatch.theirs;
+  EXPECT_EQ(matching.head_width, 1000);
 }
 
 TEST(NetworkNames, OfTorchvisionAreFound) {
@@ -53,6 +55,7 @@ TEST(NetworkNames, OfTorchvisionAreFound) {
     SCOPED_TRACE(network);
     std::vector<StoredTensor> tensors = torch_tensors(network);
     tensors.push_back({.name = "AuxLogits.fc.weight", .shape = {1000, 768}});
+    std::ranges::sort(tensors, {}, &StoredTensor::name);  // as safetensors has them
     ImportedFile file{.tensors = std::make_shared<tests::ListedTensors>(tensors)};
     interop::name_torch_layers(file);
     ASSERT_EQ(file.network, network);
@@ -101,6 +104,43 @@ TEST(NetworkNames, OfSlimsMobilenetAreFound) {
   const interop::Matching matching = interop::match(file, layers_of("mobilenet"));
   EXPECT_EQ(matching.mismatches.size(), 2U);
   EXPECT_TRUE(matching.replaces_head);
+  EXPECT_EQ(matching.head_width, 1001);
+}
+
+TEST(NetworkNames, OfSlimsResnetAreFound) {
+  std::vector<StoredTensor> tensors;
+  for (const nn::Layer& layer : layers_of("resnet_v1_50"))
+    for (const nn::Parameter& parameter : layer.parameters) {
+      const std::vector<std::int64_t> shape(parameter.spec.shape.begin(),
+                                            parameter.spec.shape.end());
+      const std::string word = parameter.name.substr(parameter.name.rfind('/') + 1);
+      // "block1_unit_2_conv3_bn" as "block1/unit_2/bottleneck_v1/conv3/BatchNorm".
+      std::string scope = layer.name;
+      const bool is_norm = scope.ends_with("_bn");
+      if (is_norm) scope.resize(scope.size() - 3);
+      if (scope.starts_with("block")) {
+        scope.replace(scope.find("_unit_"), 1, "/");
+        scope.replace(scope.rfind('_'), 1, "/bottleneck_v1/");
+      }
+      if (is_norm) scope += "/BatchNorm";
+      StoredTensor tensor{.name = "resnet_v1_50/" + scope + "/" + word, .shape = shape};
+      if (word == "kernel") {
+        tensor.name = "resnet_v1_50/" + scope + "/weights";
+        if (shape.size() == 2)
+          tensor.shape = {1, 1, shape[0], shape[1]};
+        else
+          tensor.shape = {shape[2], shape[3], shape[1], shape[0]};
+      } else if (word == "bias") {
+        tensor.name = "resnet_v1_50/" + scope + "/biases";
+      }
+      tensors.push_back(tensor);
+    }
+  ImportedFile file{.tensors = std::make_shared<tests::ListedTensors>(tensors)};
+  interop::name_slim_layers(file);
+  ASSERT_EQ(file.network, "resnet_v1_50");
+  EXPECT_EQ(file.preprocessing, "slim");
+  EXPECT_TRUE(file.others.empty());
+  expect_all_matched(file);
 }
 
 }  // namespace

@@ -61,6 +61,20 @@ def main():
         trained.save(FOLDER / f"{name}.keras")
         trained.save(FOLDER / f"{name}.h5")
 
+    # As keras.applications.EfficientNet has it: what is subtracted is among the weights.
+    image = keras.Input((4, 4, 3))
+    norm = layers.Normalization(name="norm")
+    x = layers.Rescaling([1 / 0.229**0.5, 1 / 0.224**0.5, 1 / 0.225**0.5])(norm(layers.Rescaling(1 / 255)(image)))
+    x = layers.Dense(2, name="head")(layers.GlobalAveragePooling2D()(layers.Conv2D(2, 1, name="conv")(x)))
+    prepared = keras.Model(image, x, name="prepared")
+    norm.mean = norm.variance = None
+    norm.adapt_mean.assign([0.485, 0.456, 0.406])
+    norm.adapt_variance.assign([0.229, 0.224, 0.225])
+    norm.finalize_state()
+    prepared.save(FOLDER / "prepared.keras")
+    prepared.save(FOLDER / "prepared.h5")
+    prepared.save_weights(FOLDER / "prepared.weights.h5")
+
     plain = mlp("plain")
     number(plain.weights)
     with h5py.File(FOLDER / "plain_legacy_weights.h5", "w") as file:

@@ -1,4 +1,5 @@
-"""Remakes tests/golden/*_torch.json: torchvision's networks by PyTorch in float64.
+"""Remakes tests/golden/*_torch.json: torchvision's networks by PyTorch in float64, and TF-Slim's
+resnet_v1_50.json.
 
     python tools/golden/make_torchvision.py [network...]
 
@@ -25,6 +26,7 @@ RECIPES = {
     "googlenet_torch": (4, [3, 64, 64], 1000, 6e-6, 1.5),
     "mobilenet_v2_torch": (8, [3, 96, 96], 1000, 8e-5, 2.0),
     "resnet50_torch": (8, [3, 96, 96], 1000, 2e-6, 2.5),
+    "resnet_v1_50": (8, [3, 96, 96], 1000, 2e-6, 2.5),
     "inception_v3_torch": (4, [3, 139, 139], 1000, 3e-5, 2.0),
 }
 WORDS = {"running_mean": "moving_mean", "running_var": "moving_variance"}

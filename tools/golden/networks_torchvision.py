@@ -1,5 +1,6 @@
 """Networks as torchvision defines them, with its names of modules, written from its published
-definitions: what a state_dict of the package holds fits these, but for auxiliary classifiers."""
+definitions: what a state_dict of the package holds fits these, but for auxiliary classifiers. And
+TF-Slim's resnet_v1_50, with our names."""
 
 import torch
 import torch.nn.functional as F
@@ -284,7 +285,53 @@ class InceptionV3(nn.Module):
         return self.fc(self.Mixed_7c(self.Mixed_7b(x)).mean((2, 3)))
 
 
+class ResNetV1(nn.Module):
+    """Of TF-Slim: a block halves in its last unit, and the last block does not."""
+
+    BLOCKS = ((64, 3, 2), (128, 4, 2), (256, 6, 2), (512, 3, 1))
+
+    def __init__(self, classes):
+        super().__init__()
+        self.add("conv1", 3, 64, 7, 2)
+        channels = 64
+        for number, (filters, units, stride) in enumerate(self.BLOCKS, 1):
+            for unit in range(1, units + 1):
+                name = f"block{number}_unit_{unit}_"
+                step = stride if unit == units else 1
+                if unit == 1:
+                    self.add(name + "shortcut", channels, 4 * filters, 1, step)
+                self.add(name + "conv1", channels, filters, 1, 1)
+                self.add(name + "conv2", filters, filters, 3, step)
+                self.add(name + "conv3", filters, 4 * filters, 1, 1)
+                channels = 4 * filters
+        self.logits = nn.Linear(2048, classes)
+
+    def add(self, name, channels, filters, size, stride):
+        setattr(self, name, nn.Conv2d(channels, filters, size, stride, size // 2, bias=False))
+        setattr(self, name + "_bn", nn.BatchNorm2d(filters, eps=1e-5))
+
+    def run(self, name, x):
+        return getattr(self, name + "_bn")(getattr(self, name)(x))
+
+    def forward(self, x):
+        x = F.relu(self.run("conv1", x))
+        # TensorFlow's SAME: of an even size, the odd cell is at the bottom and right.
+        pads = [max((-(-n // 2) - 1) * 2 + 3 - n, 0) for n in x.shape[2:]]
+        sides = (pads[1] // 2, pads[1] - pads[1] // 2, pads[0] // 2, pads[0] - pads[0] // 2)
+        x = F.max_pool2d(F.pad(x, sides, value=float("-inf")), 3, 2)
+        for number, (_, units, stride) in enumerate(self.BLOCKS, 1):
+            for unit in range(1, units + 1):
+                name = f"block{number}_unit_{unit}_"
+                step = stride if unit == units else 1
+                shortcut = self.run(name + "shortcut", x) if unit == 1 else x[:, :, ::step, ::step]
+                y = F.relu(self.run(name + "conv1", x))
+                y = F.relu(self.run(name + "conv2", y))
+                x = F.relu(shortcut + self.run(name + "conv3", y))
+        return self.logits(x.mean((2, 3)))
+
+
 NETWORKS = {
+    "resnet_v1_50": ResNetV1,
     "googlenet_torch": GoogLeNet,
     "mobilenet_v2_torch": MobileNetV2,
     "resnet50_torch": ResNet50,

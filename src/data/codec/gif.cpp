@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr std::size_t kHeader = 13, kImageHeader = 9;
+constexpr std::size_t kHeader = 13;
 constexpr unsigned kExtension = 0x21, kImage = 0x2C, kTrailer = 0x3B, kGraphicControl = 0xF9;
 
 struct Palette {

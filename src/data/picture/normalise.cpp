@@ -17,6 +17,7 @@ struct Channel {
 };
 
 constexpr std::array<float, 3> kBgrMean = {103.939F, 116.779F, 123.68F};
+constexpr std::array<float, 3> kSlimMean = {123.68F, 116.78F, 103.94F};
 constexpr std::array<float, 3> kRgbMean = {0.485F, 0.456F, 0.406F};
 constexpr std::array<float, 3> kRgbDeviation = {0.229F, 0.224F, 0.225F};
 
@@ -41,6 +42,9 @@ Channel channel_of(int c, int channels, const Normalisation& how) {
       channel.divisor = 255;
       channel.mean = is_grey ? mean_of(kRgbMean) : kRgbMean[at];
       channel.deviation = is_grey ? mean_of(kRgbDeviation) : kRgbDeviation[at];
+      break;
+    case Normalisation::Mode::slim:
+      channel.mean = is_grey ? mean_of(kSlimMean) : kSlimMean[at];
       break;
   }
   return channel;

@@ -26,7 +26,8 @@ constexpr std::array<NamedInterpolation, 6> kInterpolations = {{
     {"area", {Resize::area, true}},
 }};
 
-constexpr std::array<std::string_view, 5> kModes = {"none", "scale", "tf", "caffe", "torch"};
+constexpr std::array<std::string_view, 6> kModes = {"none",  "scale", "tf",
+                                                    "caffe", "torch", "slim"};
 
 [[noreturn]] void refuse(std::string_view text, std::string_view where,
                          std::span<const std::string_view> names) {

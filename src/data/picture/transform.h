@@ -71,6 +71,7 @@ struct Normalisation {
     tf,     // x / 127.5 - 1
     caffe,  // blue, green, red; each minus its ImageNet mean
     torch,  // x / 255, minus mean, over deviation of ImageNet
+    slim,   // red, green, blue; each minus its ImageNet mean: ResNets of TF-Slim
   };
   Mode mode = Mode::tf;
   double rescale = 1;  // factor for what the mode gives, as ImageDataGenerator applies both
