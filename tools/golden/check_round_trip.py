@@ -98,7 +98,7 @@ def main():
     for name in options.optimizers or OPTIMIZERS:
         with tempfile.TemporaryDirectory() as folder:
             for what, off in check(name, str(pathlib.Path(options.program).resolve()), pathlib.Path(folder)).items():
-                failed = failed or off > (1e-3 if what in ("losses", "as Keras trained on") else 1e-4)
+                failed = failed or not off <= (1e-3 if what in ("losses", "as Keras trained on") else 1e-4)
                 print(f"{name:<8} {what:<20} {off:.1e}", flush=True)
     sys.exit(failed)
 
