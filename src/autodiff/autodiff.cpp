@@ -74,8 +74,8 @@ class Differentiator {
 }  // namespace
 
 std::vector<Gradient> append_backward(Graph& graph, const std::vector<Gradient>& seeds,
-                                      const Values& targets) {
-  const PhaseScope scope(graph, Phase::backward);
+                                      const Values& targets, Phase phase) {
+  const PhaseScope scope(graph, phase);
   Differentiator differentiator(graph, seeds, targets);
   differentiator.run();
   Values last_first = targets;
@@ -90,15 +90,19 @@ std::vector<Gradient> append_backward(Graph& graph, const std::vector<Gradient>&
   return found;
 }
 
-std::vector<Gradient> append_backward(Graph& graph, ValueId loss) {
-  const PhaseScope phase(graph, Phase::backward);
-  const LayerScope layer(graph, graph.layer_of(loss));
+Values parameters_of(const Graph& graph) {
   Values parameters;
   for (std::size_t v = 0; v < graph.values().size(); ++v)
     if (graph.values()[v].role == Role::parameter)
       parameters.push_back({static_cast<std::int32_t>(v)});
+  return parameters;
+}
+
+std::vector<Gradient> append_backward(Graph& graph, ValueId loss) {
+  const PhaseScope phase(graph, Phase::backward);
+  const LayerScope layer(graph, graph.layer_of(loss));
   const ValueId one = ops::fill(graph, 1, graph.value(loss).name + "/seed");
-  return append_backward(graph, {{loss, one}}, parameters);
+  return append_backward(graph, {{loss, one}}, parameters_of(graph));
 }
 
 }  // namespace plimsoll

@@ -47,10 +47,8 @@ std::string keras_shape(const Spec& spec) {
 Table make_table(const job::ModelSettings& options) {
   nn::Builder builder(op_table(), options.input(), nn::Mode::training);
   const nn::Heads heads = options.factory()(builder);
-  std::vector<nn::Source> outputs{builder.source_of(heads.logits)};
-  if (heads.auxiliary) outputs.push_back(builder.source_of(heads.auxiliary));
   Table table;
-  const std::vector<nn::Layer> layers = nn::in_keras_order(builder.layers(), outputs);
+  const std::vector<nn::Layer> layers = nn::layers_of(builder, heads);
   for (const nn::Layer& layer : layers) {
     Row row{.name = layer.name,
             .type = layer.type,

@@ -54,8 +54,7 @@ std::string export_model(TrainedModel& trained, const ExportOptions& options) {
   const std::vector<NamedTensor> weights = weight_tensors(trainer.session(), trainer.step_graph());
   nn::Builder builder(op_table(), trained.model.input(), nn::Mode::inference);
   const nn::Heads heads = trained.model.factory()(builder);
-  const std::vector<nn::Layer> layers =
-      nn::in_keras_order(builder.layers(), {builder.source_of(heads.logits)});
+  const std::vector<nn::Layer> layers = nn::layers_of(builder, heads);
   const std::string name = trained.model.network().name;
   const auto write_keras = [&](interop::KerasForm kind) {
     interop::write_keras(options.to, kind,

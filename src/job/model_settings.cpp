@@ -128,7 +128,7 @@ NetworkFactory ModelSettings::factory() const {
 std::vector<nn::Layer> ModelSettings::layers() const {
   nn::Builder builder(op_table(), input(), nn::Mode::inference);
   const nn::Heads heads = factory()(builder);
-  return nn::in_keras_order(builder.layers(), {builder.source_of(heads.logits)});
+  return nn::layers_of(builder, heads);
 }
 
 std::string ModelSettings::head() const {

@@ -17,8 +17,10 @@ constexpr std::int64_t kLargestOutput = std::int64_t{1} << 40;
 // gets another.
 bool is_taken(std::string_view name) {
   static constexpr std::string_view kTaken[] = {
-      "image", "sample", "label", "target", "weight",   "other", "other_share", "lr",
-      "step",  "share",  "loss",  "norm",   "aux_loss", "l2",    "correct",     "logits"};
+      "image",       "sample", "label",   "target",   "weight",   "other",
+      "other_share", "lr",     "step",    "share",    "loss",     "norm",
+      "aux_loss",    "l2",     "correct", "logits",   "boxes",    "box_labels",
+      "box_count",   "extent", "match",   "cls_loss", "box_loss", "detections"};
   return std::find(std::begin(kTaken), std::end(kTaken), name) != std::end(kTaken);
 }
 
@@ -78,6 +80,21 @@ Ints padding_cells(Padding padding, const Spec& x, Size2 kernel, Size2 stride, S
   const std::int64_t h = total(x.shape[2], kernel.h, stride.h, dilation.h);
   const std::int64_t w = total(x.shape[3], kernel.w, stride.w, dilation.w);
   return {h / 2, w / 2, h - h / 2, w - w / 2};
+}
+
+Values outputs_of(const Heads& heads) {
+  Values outputs;
+  for (const ValueId one : {heads.logits, heads.auxiliary})
+    if (one) outputs.push_back(one);
+  for (const Level& level : heads.levels)
+    outputs.insert(outputs.end(), {level.scores, level.deltas});
+  return outputs;
+}
+
+std::vector<Layer> layers_of(const Builder& builder, const Heads& heads) {
+  std::vector<Source> ends;
+  for (const ValueId output : outputs_of(heads)) ends.push_back(builder.source_of(output));
+  return in_keras_order(builder.layers(), ends);
 }
 
 Builder::Builder(const OpTable& ops, const Input& input, Mode mode, IsFrozen is_frozen)
@@ -194,9 +211,12 @@ ValueId Builder::conv2d(ValueId x, std::int64_t filters, Size2 kernel, const Con
   const Spec weights = conv_kernel_spec(in, filters, kernel.h, kernel.w, options.groups);
   const std::int64_t area = kernel.h * kernel.w;
   Values operands{from, parameter("kernel", weights,
-                                  {Init::Kind::glorot_uniform, area * weights.shape[1],
-                                   area * filters / options.groups})};
-  if (options.bias) operands.push_back(parameter("bias", plain({filters}, in.dtype), {}));
+                                  {options.kernel_start.kind, area * weights.shape[1],
+                                   area * filters / options.groups, options.kernel_start.scale})};
+  if (options.bias)
+    operands.push_back(
+        parameter("bias", plain({filters}, in.dtype),
+                  {.kind = options.bias_start.kind, .scale = options.bias_start.scale}));
   return end_layer(
       activated(graph_.call1("conv2d", operands, attrs, node), options.activation, node));
 }

@@ -13,10 +13,20 @@ namespace plimsoll::nn {
 
 // How a parameter starts. Every element is a function of (seed, parameter name, index).
 struct Init {
-  enum class Kind : std::uint8_t { zeros, ones, glorot_uniform, he_normal };
+  enum class Kind : std::uint8_t {
+    zeros,
+    ones,
+    glorot_uniform,
+    he_normal,          // deviation sqrt(2 / fan_in)
+    he_normal_fan_out,  // sqrt(2 / fan_out): PyTorch's ResNets
+    lecun_uniform,      // within sqrt(3 / fan_in)
+    normal,             // deviation `scale`
+    constant,           // `scale`
+  };
   Kind kind = Kind::zeros;
   std::int64_t fan_in = 1;
   std::int64_t fan_out = 1;
+  double scale = 1;
 };
 
 struct Parameter {

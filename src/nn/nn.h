@@ -37,6 +37,12 @@ enum class Padding : std::uint8_t {
 };
 std::string_view name_of(Padding padding);
 
+// How weights start, where their fans are the layer's to know.
+struct Start {
+  Init::Kind kind = Init::Kind::zeros;
+  double scale = 1;
+};
+
 struct ConvOptions {
   Size2 stride = 1;
   Padding padding = Padding::same;
@@ -45,6 +51,8 @@ struct ConvOptions {
   bool bias = true;
   std::string activation = {};  // as in Builder::activation; empty: none
   std::string name = {};
+  Start kernel_start = {.kind = Init::Kind::glorot_uniform};
+  Start bias_start = {};
 };
 
 struct BatchNormOptions {
@@ -180,11 +188,24 @@ class Builder {
   std::map<std::string, int, std::less<>> name_counts_;
 };
 
-// What a network ends in: class scores before softmax.
-struct Heads {
-  ValueId logits;
-  ValueId auxiliary = kNoValue;  // of a second classifier, in training only
+// What a detector says of one level of its pyramid, with A anchors a cell and K classes.
+struct Level {
+  ValueId features;  // what its heads read, and nothing else of the heads does
+  ValueId scores;    // [N, A*K, H, W] before the sigmoid; class k of anchor a is channel a*K + k
+  ValueId deltas;    // [N, A*4, H, W]; delta j of anchor a is channel a*4 + j
 };
+
+// What a network ends in: class scores before softmax, or what a detector finds.
+struct Heads {
+  ValueId logits = kNoValue;
+  ValueId auxiliary = kNoValue;    // of a second classifier, in training only
+  std::vector<Level> levels = {};  // of a detector, finest first; it has no logits
+};
+// All of them: logits, those of the second classifier, scores and deltas of each level.
+Values outputs_of(const Heads& heads);
+
+// The layers that lead to a network's ends, in Keras's order.
+std::vector<Layer> layers_of(const Builder& builder, const Heads& heads);
 
 // [top, left, bottom, right]; with `same`, the odd cell goes to the bottom and right, as in Keras.
 Ints padding_cells(Padding padding, const Spec& x, Size2 kernel, Size2 stride, Size2 dilation);

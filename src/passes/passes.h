@@ -46,6 +46,17 @@ Graph fold_gradient_sums(const Graph& graph, const Keep& keep);
 // stored nor kept. Behind autodiff.
 Graph fold_normalisation(const Graph& graph, const Keep& keep);
 
+// A head: what lies between `begins`, which the rest of the network makes, and `end`.
+struct Section {
+  Values begins;
+  ValueId end;
+};
+
+// Orders the nodes so that every section, with what follows from it before backward, is done before
+// the next one begins: then one head's values are alive at a time. Nodes of sections are of phase
+// loss from here on; the rest of forward comes before them.
+Graph run_by_section(const Graph& graph, const std::vector<Section>& sections, const Keep& keep);
+
 // Gives values a home inside the concat they end in, or the tensor they are split from, wherever
 // every node that touches them takes slices: then concat and split copy nothing. `takes_slices`
 // has an entry for every node.

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "ops/calls.h"
+#include "step/part_gradients.h"
 
 namespace plimsoll {
 namespace {
@@ -25,13 +26,13 @@ Forward build_forward(const OpTable& ops, const nn::Input& input, const NetworkF
   const nn::Heads heads = network(builder);
   Forward forward{
       builder.graph(), heads, builder.running_statistics(), {.tape = TapeRequest{Graph(ops)}}};
-  std::vector<nn::Source> outputs{builder.source_of(heads.logits)};
-  if (heads.auxiliary) outputs.push_back(builder.source_of(heads.auxiliary));
-  forward.step.layers = nn::in_keras_order(builder.layers(), outputs);
+  forward.step.layers = nn::layers_of(builder, heads);
   for (const nn::Layer& layer : forward.step.layers)
     for (const nn::Parameter& parameter : layer.parameters)
       forward.step.parameters.push_back(parameter);
   Keep keep{&forward.heads.logits, &forward.heads.auxiliary};
+  for (nn::Level& level : forward.heads.levels)
+    keep.insert(keep.end(), {&level.features, &level.scores, &level.deltas});
   for (nn::RunningStatistics& r : forward.running)
     for (ValueId* id : {&r.moving_mean, &r.moving_variance, &r.mean, &r.variance})
       keep.push_back(id);
@@ -51,17 +52,28 @@ TaskValues append_task(Graph& graph, const Task& task, const nn::Heads& heads, b
   return task.append(graph, heads, training);
 }
 
-// The loss and, if asked for, the penalty for large weights.
-ValueId append_penalty(Graph& graph, ValueId loss, double l2) {
+// The penalty for large weights; none where nothing asks for it.
+ValueId append_penalty(Graph& graph, double l2) {
   Values kernels;
-  for (std::size_t v = 0; l2 > 0 && v < graph.values().size(); ++v)
-    if (graph.values()[v].role == Role::parameter && graph.values()[v].spec.shape.rank() > 1)
-      kernels.push_back({static_cast<std::int32_t>(v)});
-  if (kernels.empty()) return loss;
+  if (l2 > 0)
+    for (const ValueId id : parameters_of(graph))
+      if (graph.spec(id).shape.rank() > 1) kernels.push_back(id);
+  if (kernels.empty()) return kNoValue;
   const PhaseScope phase(graph, Phase::loss);
-  const ValueId penalty = ops::l2(graph, kernels, l2, "l2");
+  return ops::l2(graph, kernels, l2, "l2");
+}
+
+ValueId with_penalty(Graph& graph, ValueId loss, ValueId penalty) {
+  if (!penalty) return loss;
+  const PhaseScope phase(graph, Phase::loss);
   const LayerScope scope(graph, "loss");
   return ops::add(graph, {loss, penalty}, "loss/with_l2");
+}
+
+std::vector<Section> sections_of(const std::vector<TaskValues::Part>& parts) {
+  std::vector<Section> sections;
+  for (const TaskValues::Part& part : parts) sections.push_back({part.features, part.loss});
+  return sections;
 }
 
 // What updates ask before they change anything.
@@ -180,21 +192,25 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
   Graph& graph = forward.graph;
   const TaskValues measures = append_task(graph, task, forward.heads, true);
   Values results = measures.results;
-  const ValueId total = append_penalty(graph, measures.loss, l2);
-  std::vector<Gradient> gradients = append_backward(graph, total);
+  const ValueId penalty = append_penalty(graph, l2);
+  const ValueId total = with_penalty(graph, measures.loss, penalty);
+  std::vector<Gradient> gradients = measures.parts.empty()
+                                        ? append_backward(graph, total)
+                                        : append_backward_by_parts(graph, measures.parts, penalty);
 
   if (part != Part::whole) accumulate(graph, gradients, &forward.step);
   ValueId norm = append_norm(graph, total, gradients);
+  Keep keep{&norm};
+  for (ValueId& id : results) keep.push_back(&id);
+  for (Gradient& gradient : gradients) {
+    keep.push_back(&gradient.of);
+    keep.push_back(&gradient.value);
+  }
+  for (nn::RunningStatistics& r : forward.running)
+    for (ValueId* id : {&r.moving_mean, &r.moving_variance, &r.mean, &r.variance})
+      keep.push_back(id);
+  if (!measures.parts.empty()) graph = run_by_section(graph, sections_of(measures.parts), keep);
   if (fusion == Fusion::full) {
-    Keep keep{&norm};
-    for (ValueId& id : results) keep.push_back(&id);
-    for (Gradient& gradient : gradients) {
-      keep.push_back(&gradient.of);
-      keep.push_back(&gradient.value);
-    }
-    for (nn::RunningStatistics& r : forward.running)
-      for (ValueId* id : {&r.moving_mean, &r.moving_variance, &r.mean, &r.variance})
-        keep.push_back(id);
     graph = fold_gradient_sums(graph, keep);
     graph = fold_normalisation(graph, keep);
   }
@@ -214,12 +230,13 @@ StepGraph evaluation_graph(const OpTable& ops, const nn::Input& input,
                            const NetworkFactory& network, const Task& task, const Tuning& tuning,
                            Fusion fusion) {
   Forward forward = build_forward(ops, input, network, nn::Mode::inference, tuning, fusion);
-  Values results = append_task(forward.graph, task, forward.heads, false).results;
-  if (fusion == Fusion::full) {
-    Keep keep;
-    for (ValueId& id : results) keep.push_back(&id);
-    forward.graph = fold_normalisation(forward.graph, keep);
-  }
+  const TaskValues measures = append_task(forward.graph, task, forward.heads, false);
+  Values results = measures.results;
+  Keep keep;
+  for (ValueId& id : results) keep.push_back(&id);
+  if (!measures.parts.empty())
+    forward.graph = run_by_section(forward.graph, sections_of(measures.parts), keep);
+  if (fusion == Fusion::full) forward.graph = fold_normalisation(forward.graph, keep);
   forward.step.tape = {.graph = std::move(forward.graph), .results = results};
   return std::move(forward.step);
 }

@@ -37,18 +37,26 @@ TensorView view_of(const Session& session, const StepGraph& step, const std::str
   return part_of(session.resident(decorate(merged->whole)), *merged);
 }
 
+double normal(std::uint64_t key, std::uint64_t i) {
+  const double u = 1 - (signed_unit(key, 2 * i) + 1) / 2;  // (0, 1]
+  const double angle = signed_unit(key, 2 * i + 1) * 3.14159265358979323846;
+  return std::sqrt(-2 * std::log(u)) * std::cos(angle);
+}
+
 double initial_value(const nn::Init& init, std::uint64_t key, std::uint64_t i) {
   switch (init.kind) {
     case nn::Init::Kind::zeros: return 0;
     case nn::Init::Kind::ones: return 1;
     case nn::Init::Kind::glorot_uniform:
       return signed_unit(key, i) * std::sqrt(6.0 / static_cast<double>(init.fan_in + init.fan_out));
-    case nn::Init::Kind::he_normal: {
-      const double u = 1 - (signed_unit(key, 2 * i) + 1) / 2;  // (0, 1]
-      const double angle = signed_unit(key, 2 * i + 1) * 3.14159265358979323846;
-      return std::sqrt(-2 * std::log(u)) * std::cos(angle) *
-             std::sqrt(2.0 / static_cast<double>(init.fan_in));
-    }
+    case nn::Init::Kind::he_normal:
+      return normal(key, i) * std::sqrt(2.0 / static_cast<double>(init.fan_in));
+    case nn::Init::Kind::he_normal_fan_out:
+      return normal(key, i) * std::sqrt(2.0 / static_cast<double>(init.fan_out));
+    case nn::Init::Kind::lecun_uniform:
+      return signed_unit(key, i) * std::sqrt(3.0 / static_cast<double>(init.fan_in));
+    case nn::Init::Kind::normal: return normal(key, i) * init.scale;
+    case nn::Init::Kind::constant: return init.scale;
   }
   bug("initial value of an unknown kind");
 }

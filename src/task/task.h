@@ -51,8 +51,17 @@ class StepTensors {
 
 // What a task adds to the graph of a step.
 struct TaskValues {
+  // The loss of one head, which reads `features` and nothing else of the network.
+  struct Part {
+    Values features;
+    ValueId loss;
+  };
+
   ValueId loss;    // one element: to be differentiated
-  Values results;  // to be read after a step; "loss" and "logits" are among their names
+  Values results;  // to be read after a step; "loss" is among their names
+  // Where there are any, `loss` is their sum. Each is run and differentiated up to its features
+  // before the next begins, so that one head's values are alive at a time.
+  std::vector<Part> parts = {};
 };
 
 // What an evaluation found of one class.

@@ -26,6 +26,11 @@ struct Network {
   std::int64_t classes;
   std::string preprocessing;  // how its published weights want pictures: Normalisation's modes
   std::function<Heads(nn::Builder& net, const Options& options)> build;
+  // Of detectors: the side in pixels of the smallest square anchor of the finest level, which
+  // doubles from level to level. 0: it classifies.
+  std::int64_t anchor_base = 0;
+  // Patterns of the layers before the heads, where that is more than all but the last layer.
+  std::vector<std::string> body = {};
 };
 
 const std::vector<Network>& networks();
