@@ -11,6 +11,7 @@
 #include "data/picture/placement.h"      // IWYU pragma: export
 #include "data/picture/transform.h"      // IWYU pragma: export
 #include "data/scan/scan.h"              // IWYU pragma: export
+#include "data/source/canvas.h"          // IWYU pragma: export
 #include "data/source/fashion_mnist.h"   // IWYU pragma: export
 #include "data/source/idx.h"             // IWYU pragma: export
 #include "data/source/images.h"          // IWYU pragma: export

@@ -20,14 +20,14 @@ Rect crop_for(const PipelineSettings& settings, const Draw& draw, Size image) {
   return crop_of(draw, image);
 }
 
-Placement PictureMaker::make_from_pixels(const Encoded& encoded, const Draw& draw,
-                                         std::uint8_t* hwc) {
+CanvasPlacement PictureMaker::make_from_pixels(const Encoded& encoded, const Draw& draw,
+                                               std::uint8_t* hwc) {
   const Encoded::Pixels& raw = *encoded.raw;
   const Size size{.height = raw.height, .width = raw.width};
   const auto* from = reinterpret_cast<const std::uint8_t*>(encoded.bytes.data());
   const std::size_t before = room_.used();
   const Rect crop = crop_for(settings_, draw, size);
-  const Placement placement{
+  const CanvasPlacement placement{
       .image = size,
       .extent = extent_of({crop.height, crop.width}, settings_.image, settings_.fit)};
   RowSink& sink = transformer_.begin(1, size, crop, draw, hwc, placement.extent);
@@ -49,13 +49,13 @@ Placement PictureMaker::make_from_pixels(const Encoded& encoded, const Draw& dra
   return placement;
 }
 
-Placement PictureMaker::make_from_file(const Encoded& encoded, std::int64_t i, const Draw& draw,
-                                       std::uint8_t* hwc) {
+CanvasPlacement PictureMaker::make_from_file(const Encoded& encoded, std::int64_t i,
+                                             const Draw& draw, std::uint8_t* hwc) {
   try {
     const ImageInfo info = probe_image(encoded.bytes, {});
     DecodeRequest request{.channels = settings_.channels};
     const Rect crop = crop_for(settings_, draw, info.size());
-    const Placement placement{
+    const CanvasPlacement placement{
         .image = info.size(),
         .extent = extent_of({crop.height, crop.width}, settings_.image, settings_.fit),
         .orientation = info.orientation};
@@ -74,7 +74,8 @@ Placement PictureMaker::make_from_file(const Encoded& encoded, std::int64_t i, c
   }
 }
 
-Placement PictureMaker::make(std::int64_t i, std::int64_t epoch, std::uint8_t* hwc, Draw& draw) {
+CanvasPlacement PictureMaker::make(std::int64_t i, std::int64_t epoch, std::uint8_t* hwc,
+                                   Draw& draw) {
   draw = draw_augment(settings_.augment, settings_.seed, epoch, source_.number(i));
   const Encoded encoded = source_.read(i, encoded_);
   return encoded.raw ? make_from_pixels(encoded, draw, hwc) : make_from_file(encoded, i, draw, hwc);

@@ -20,12 +20,12 @@ class PictureMaker {
 
   // Writes sample i as it looks in `epoch` to `hwc`, and tells where it lies. DataError if it
   // cannot be read or decoded. Mixup is left to the caller: `draw` tells what is to be mixed in.
-  Placement make(std::int64_t i, std::int64_t epoch, std::uint8_t* hwc, Draw& draw);
+  CanvasPlacement make(std::int64_t i, std::int64_t epoch, std::uint8_t* hwc, Draw& draw);
 
  private:
-  Placement make_from_file(const Encoded& encoded, std::int64_t i, const Draw& draw,
-                           std::uint8_t* hwc);
-  Placement make_from_pixels(const Encoded& encoded, const Draw& draw, std::uint8_t* hwc);
+  CanvasPlacement make_from_file(const Encoded& encoded, std::int64_t i, const Draw& draw,
+                                 std::uint8_t* hwc);
+  CanvasPlacement make_from_pixels(const Encoded& encoded, const Draw& draw, std::uint8_t* hwc);
 
   const Source& source_;
   const PipelineSettings& settings_;

@@ -79,12 +79,13 @@ struct Pipeline::State {
   void work(int number);
   void fill(Worker& worker, const Share& share, std::int64_t k);
   // Sample i to `hwc`, from the cache or made. Returns where it lies.
-  Placement make(Worker& worker, std::int64_t i, std::int64_t epoch, std::uint8_t* hwc, Draw& draw);
+  CanvasPlacement make(Worker& worker, std::int64_t i, std::int64_t epoch, std::uint8_t* hwc,
+                       Draw& draw);
   // The sample at `position` of the order or, with BadFiles::skip, the next one after it that can
   // be made. Returns which it was, and where it lies.
   struct Made {
     std::int64_t sample;
-    Placement placement;
+    CanvasPlacement placement;
   };
   Made make_at(Worker& worker, const Order& order, std::int64_t position, std::int64_t epoch,
                std::uint8_t* hwc, Draw& draw);
@@ -124,9 +125,9 @@ void Pipeline::State::equip() {
   }
 }
 
-Placement Pipeline::State::make(Worker& worker, std::int64_t i, std::int64_t epoch,
-                                std::uint8_t* hwc, Draw& draw) {
-  Placement placement;
+CanvasPlacement Pipeline::State::make(Worker& worker, std::int64_t i, std::int64_t epoch,
+                                      std::uint8_t* hwc, Draw& draw) {
+  CanvasPlacement placement;
   if (cache && cache->read(i, hwc, placement)) return placement;
   worker.since = std::chrono::steady_clock::now().time_since_epoch();
   worker.sample = i;

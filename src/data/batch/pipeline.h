@@ -102,7 +102,7 @@ struct Batch {
   std::span<const std::int32_t> other_labels;
   std::span<const float> other_shares;
   // Where PipelineSettings::places: one for each sample. What is outside of an extent is zero.
-  std::span<const Placement> placements;
+  std::span<const CanvasPlacement> placements;
   // With most_boxes: those that training shows, box_counts[i] of sample i, from i * most_boxes on.
   // What is behind them is unspecified.
   std::span<const PlacedBox> boxes;  // [count][most_boxes]

@@ -28,8 +28,8 @@ Bytes PipelineMemory::slot_bytes(const PipelineSettings& settings) {
   return Bytes{array_bytes<std::uint8_t>(counts.batch * settings.picture_bytes()) +
                array_bytes<std::int32_t>(counts.batch) + array_bytes<std::int64_t>(counts.batch) +
                array_bytes<std::int32_t>(counts.mixed) + array_bytes<float>(counts.mixed) +
-               array_bytes<Placement>(counts.placed) + array_bytes<std::int32_t>(counts.boxed) +
-               array_bytes<PlacedBox>(counts.boxes)} *
+               array_bytes<CanvasPlacement>(counts.placed) +
+               array_bytes<std::int32_t>(counts.boxed) + array_bytes<PlacedBox>(counts.boxes)} *
          settings.depth;
 }
 

@@ -27,9 +27,9 @@ class PipelineMemory {
     std::span<std::int64_t> samples;
     std::span<std::int32_t> other_labels;  // with mixup
     std::span<float> other_shares;
-    std::span<Placement> placements;     // where pictures are placed
-    std::span<std::int32_t> box_counts;  // with boxes
-    std::span<PlacedBox> boxes;          // [batch][most_boxes]
+    std::span<CanvasPlacement> placements;  // where pictures are placed
+    std::span<std::int32_t> box_counts;     // with boxes
+    std::span<PlacedBox> boxes;             // [batch][most_boxes]
 
     // Whether a batch of these settings has room in it.
     bool holds(const PipelineSettings& settings) const;

@@ -37,8 +37,9 @@ Stretched place(float from, float to, std::int64_t begin, std::int64_t length, b
 
 }  // namespace
 
-std::int64_t place_boxes(const Source& source, std::int64_t sample, const Placement& placement,
-                         const Rect& crop, const Draw& draw, std::span<PlacedBox> to) {
+std::int64_t place_boxes(const Source& source, std::int64_t sample,
+                         const CanvasPlacement& placement, const Rect& crop, const Draw& draw,
+                         std::span<PlacedBox> to) {
   const std::span<const Box> boxes = source.boxes(sample);
   if (boxes.empty()) return 0;
   const Size frame = source.annotated_size(sample);
@@ -58,8 +59,8 @@ std::int64_t place_boxes(const Source& source, std::int64_t sample, const Placem
   return static_cast<std::int64_t>(count);
 }
 
-std::int64_t upright_truth(const Source& source, std::int64_t sample, const Placement& placement,
-                           std::span<Box> to) {
+std::int64_t upright_truth(const Source& source, std::int64_t sample,
+                           const CanvasPlacement& placement, std::span<Box> to) {
   const std::span<const Box> boxes = source.boxes(sample);
   if (boxes.empty()) return 0;
   expect(boxes.size() <= to.size(), "room for the boxes of a sample");
@@ -71,7 +72,7 @@ std::int64_t upright_truth(const Source& source, std::int64_t sample, const Plac
 }
 
 std::vector<Box> upright_truth(const Source& source, std::int64_t sample,
-                               const Placement& placement) {
+                               const CanvasPlacement& placement) {
   std::vector<Box> truth(source.boxes(sample).size());
   upright_truth(source, sample, placement, truth);
   return truth;

@@ -18,15 +18,16 @@ namespace plimsoll {
 // within the extent. Of a picture that was cut, a box stays if its centre did and if both of its
 // sides are a pixel of the canvas at least. What has no area left on the canvas goes. Does not
 // allocate.
-std::int64_t place_boxes(const Source& source, std::int64_t sample, const Placement& placement,
-                         const Rect& crop, const Draw& draw, std::span<PlacedBox> to);
+std::int64_t place_boxes(const Source& source, std::int64_t sample,
+                         const CanvasPlacement& placement, const Rect& crop, const Draw& draw,
+                         std::span<PlacedBox> to);
 
 // All boxes of a sample as they are annotated, crowds, difficult and unusable ones too (is_usable
 // with placement.image tells), in pixels of the upright picture: the truth for evaluation. The
 // second appends nothing: `to` has room for Index::max_truths, and the number of boxes is returned.
 std::vector<Box> upright_truth(const Source& source, std::int64_t sample,
-                               const Placement& placement);
-std::int64_t upright_truth(const Source& source, std::int64_t sample, const Placement& placement,
-                           std::span<Box> to);
+                               const CanvasPlacement& placement);
+std::int64_t upright_truth(const Source& source, std::int64_t sample,
+                           const CanvasPlacement& placement, std::span<Box> to);
 
 }  // namespace plimsoll

@@ -18,12 +18,12 @@ Fit parse_fit(std::string_view text, std::string_view where = "fit");
 std::string_view to_text(Fit fit);
 
 // Where a picture lies on the canvas: at its top left.
-struct Placement {
+struct CanvasPlacement {
   Size image;           // upright, as decoded
   Size extent;          // of the canvas that it covers
   int orientation = 1;  // EXIF's: how its rows were stored
 
-  bool operator==(const Placement&) const = default;
+  bool operator==(const CanvasPlacement&) const = default;
 };
 
 // A box in pixels of the canvas, within the extent of its picture.
