@@ -26,7 +26,7 @@ void add_optimizer_options(CLI::App& command, job::TrainingSettings& s) {
                      "balanced, or NAME=WEIGHT separated by commas");
   command.add_option(
       "--freeze", s.freeze,
-      "layers that stay as they are: body (all but the head), or names with * and ?, "
+      "layers that stay as they are: body (all but the head), bn, or names with * and ?, "
       "separated by commas, ! before those that do learn; a frozen BatchNorm uses its "
       "running statistics");
   command.add_option("--lr-for", s.lr_for,
@@ -93,8 +93,10 @@ void add_watch_options(CLI::App& command, job::RunSettings& s) {
   command.add_option("--on-plateau", s.on_plateau, "warn or stop")->capture_default_str();
   command.add_option("--early-stop", s.run.early_stop, "epochs without a better one; 0: never")
       ->capture_default_str();
-  command.add_option("--monitor", s.monitor, "what is better: val_loss or val_accuracy")
-      ->capture_default_str();
+  command
+      .add_option("--monitor", s.monitor,
+                  "what is better: val_loss, val_accuracy, of detectors val_map, val_map50")
+      ->default_str("val_loss, of detectors val_map");
   command.add_flag("--histograms", s.run.histograms, "of the weights, for TensorBoard");
 }
 
@@ -117,7 +119,8 @@ void add_options(CLI::App& command, job::ModelSettings& s) {
           "--batch", [&s](const std::string& text) { s.set_batch(text); },
           "images per update, or max: the largest that fits the budget")
       ->default_str(std::to_string(s.batch));
-  command.add_option("--image", s.image, "input size: HxW or one number");
+  command.add_option("--image", s.image,
+                     "input size: HxW or one number; of detectors auto, the data's shape");
   command.add_option("--channels", s.channels, "input channels");
   command.add_option("--classes", s.classes, "width of the head");
   command.add_option("--dropout", s.dropout, "rate before the head; default: the network's own");

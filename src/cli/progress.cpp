@@ -54,6 +54,8 @@ ProgressPrinter::ProgressPrinter(bool quiet, std::int64_t budget_bytes, const Ta
     : quiet_(quiet),
       budget_bytes_(budget_bytes),
       metric_(task.metrics()[0]),
+      headline_(headline_of(task)),
+      validated_(task.metrics()[headline_]),
       terminal_(isatty(STDOUT_FILENO) == 1),
       last_(std::chrono::steady_clock::now()) {}
 
@@ -101,8 +103,8 @@ void ProgressPrinter::show_epoch(const EpochDone& epoch) {
   std::string text = fmt::format("epoch {}/{} · loss {:.4f} · {} {:.4f}", train.epoch, train.epochs,
                                  train.loss, metric_.brief, train.metrics[0]);
   if (validation)
-    text += fmt::format(" · val_loss {:.4f} · val_{} {:.4f}", validation->loss, metric_.brief,
-                        validation->metrics[0]);
+    text += fmt::format(" · val_loss {:.4f} · val_{} {:.4f}", validation->loss, validated_.brief,
+                        validation->metrics[headline_]);
   fmt::print(quiet_ ? stderr : stdout, "{} · {:.1f} img/s · mem {}\n", text,
              train.images_per_second, to_string(memory_usage().resident));
   std::fflush(stdout);

@@ -52,7 +52,9 @@ class ProgressPrinter {
 
   bool quiet_;
   std::int64_t budget_bytes_;
-  const Metric& metric_;
+  const Metric& metric_;  // of training
+  std::size_t headline_;
+  const Metric& validated_;
   bool terminal_;
   bool line_open_ = false;
   std::mutex mutex_;  // messages may come from a second thread

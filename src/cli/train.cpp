@@ -57,9 +57,10 @@ void print_ledger(const job::PlannedRun& run, const RunReport& report) {
 
 // "accuracy 87.25 %".
 std::string validation_text(const Task& task, const RunReport& report) {
-  const Metric& metric = task.metrics()[0];
+  const std::size_t headline = headline_of(task);
+  const Metric& metric = task.metrics()[headline];
   if (!report.validation) return metric.name + " not measured";
-  return metric.name + " " + value_text(metric, report.validation->metrics[0]);
+  return metric.name + " " + value_text(metric, report.validation->metrics[headline]);
 }
 
 // What begins, once its plan is made.

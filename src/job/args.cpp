@@ -231,6 +231,7 @@ std::string args_text(const RunSettings& settings, const nn::Input& input, int t
   s.augment = settings.augmentation();
   s.lr = settings.base_lr();
   s.schedule = settings.schedule_name();
+  s.monitor = settings.monitor_name();
   s.warmup = settings.warmup.value_or(settings.run.schedule.warmup);
   s.threads = threads;
   if (!settings.model.network_text().empty())

@@ -63,6 +63,7 @@ namespace {
 
 constexpr std::int64_t kLargestBatch = 1 << 20;
 constexpr std::int64_t kLargestImage = 1 << 14;
+constexpr std::int64_t kCanvasStep = 32;
 constexpr std::int64_t kMostClasses = 1 << 20;
 
 void check_range(const char* option, std::int64_t value, std::int64_t least, std::int64_t most) {
@@ -109,9 +110,14 @@ nn::Input ModelSettings::input() const {
   const zoo::Network& chosen = network();
   const std::int64_t depth = channels == 0 ? chosen.channels : channels;
   check_range("--channels", depth, 1, 4096);
-  return {.batch = batch,
-          .channels = depth,
-          .image = image.empty() ? chosen.image : parse_image_size(image)};
+  const bool is_own = image.empty() || image == kDataShape;
+  const nn::Size2 size = is_own ? chosen.image : parse_image_size(image);
+  // Levels halve what the one before has, and are added up twice as large.
+  if (chosen.anchor_base > 0 && (size.h % kCanvasStep != 0 || size.w % kCanvasStep != 0))
+    throw UsageError({.where = "--image",
+                      .got = image,
+                      .expected = "expected multiples of 32 for a detector, or auto"});
+  return {.batch = batch, .channels = depth, .image = size};
 }
 
 std::int64_t ModelSettings::class_count() const {

@@ -27,12 +27,15 @@ class NamedNetwork {
   mutable std::shared_ptr<const Read> read_;
 };
 
+// An image of the shape that the data has, about as large as the network's own.
+inline constexpr std::string_view kDataShape = "auto";
+
 struct ModelSettings {
   std::string model = "inception_v3";  // of the zoo, or a file: Keras's JSON, .keras, .h5
   std::string description;             // Keras's JSON, for a network that is known by that alone
   std::int64_t batch = 32;
   bool batch_max = false;     // the largest that fits the budget; `batch` is then found
-  std::string image;          // "299", "200x300"; empty: the network's own
+  std::string image;          // "299", "200x300"; empty: the network's own; kDataShape: the data's
   std::int64_t channels = 0;  // 0: the network's own
   std::int64_t classes = 0;   // 0: the network's own
   double dropout = -1;        // below 0: the network's own

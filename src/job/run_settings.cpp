@@ -23,6 +23,11 @@ const std::string& RunSettings::schedule_name() const {
   return schedule.empty() ? model.network().recipe.schedule : schedule;
 }
 
+std::string RunSettings::monitor_name() const {
+  if (!monitor.empty()) return monitor;
+  return model.detects() ? "val_map" : "val_loss";
+}
+
 std::int64_t RunSettings::lr_batch() const {
   return scale_lr ? kScaledBatch : model.network().recipe.lr_batch;
 }
@@ -40,8 +45,8 @@ void RunSettings::check_run_options() {
   require(unfreeze_after >= 0, "--unfreeze-after", std::to_string(unfreeze_after),
           "0 (never) or more epochs");
   require(run.save.keep >= 1, "--keep", std::to_string(run.save.keep), "at least 1");
-  require(monitor.starts_with("val_"), "--monitor", "'" + monitor + "'",
-          "val_loss or val_accuracy");
+  require(monitor_name().starts_with("val_"), "--monitor", "'" + monitor + "'",
+          "val_loss or val_accuracy, of detectors val_map or val_map50");
   require(watch == "loss" || watch == "layers" || watch == "off", "--watch", "'" + watch + "'",
           "loss, layers or off");
   require(run.early_stop == 0 || !validation.empty() || val_split > 0 || data == "fashion-mnist",
@@ -65,9 +70,9 @@ void RunSettings::settle(const TrainingData& loaded, const nn::Input& input) {
   run.data = data;
   run.batch = input.batch;
   run.drop_last = drop_last;
-  if (monitor != "val_loss")
+  if (const std::string better = monitor_name(); better != "val_loss")
     run.monitor =
-        find_metric(*task(loaded.train.get()), std::string_view(monitor).substr(4), "--monitor");
+        find_metric(*task(loaded.train.get()), std::string_view(better).substr(4), "--monitor");
   const std::int64_t per = lr_batch();
   run.lr =
       per > 0 ? base_lr() * static_cast<double>(input.batch) / static_cast<double>(per) : base_lr();

@@ -33,11 +33,12 @@ struct RunSettings : TrainingSettings {
   std::string on_diverge = "stop";
   std::string on_stall = "warn";
   std::string on_plateau = "warn";
-  std::string monitor = "val_loss";  // val_accuracy
+  std::string monitor;  // "val_loss", "val_accuracy"; empty: val_map of detectors, else val_loss
 
   // As asked for, or else the network's own.
   double base_lr() const;
   const std::string& schedule_name() const;
+  std::string monitor_name() const;
   // What the rate is for, images a step; 0: any number.
   std::int64_t lr_batch() const;
   // Fills `run` from the words. UsageError, DataError for weights that cannot be read.

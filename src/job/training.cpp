@@ -89,6 +89,8 @@ void Training::describe() {
     news_.push_back(fmt::format("{} bad samples are left out; {} lists them", data_.skipped.size(),
                                 list.string()));
   }
+  if (s_.keeps_statistics())
+    news_.push_back("BatchNorms keep what --weights brought; --thaw-bn trains them");
   if (!s_.freeze.empty())
     news_.push_back("frozen: " + s_.freeze + "; frozen BatchNorms use their running statistics" +
                     (s_.unfreeze_after > 0

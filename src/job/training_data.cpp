@@ -131,6 +131,12 @@ void settle_sizes(TrainingSettings& settings, const Source& source) {
   ModelSettings& model = settings.model;
   const auto classes = static_cast<std::int64_t>(source.class_names().size());
   if (model.classes == 0) model.classes = classes;
+  if (model.image == kDataShape) {
+    require(model.detects(), "--image", model.image, "a size; auto is for detectors");
+    const nn::Input own = model.input();
+    const Size canvas = canvas_for(source, {.height = own.image.h, .width = own.image.w});
+    model.image = fmt::format("{}x{}", canvas.height, canvas.width);
+  }
   MappedBytes buffer;
   const Encoded first = source.read(0, buffer);
   if (first.raw) {

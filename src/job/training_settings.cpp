@@ -33,13 +33,23 @@ std::vector<std::pair<std::string, double>> parse_pairs(const std::string& text,
   return pairs;
 }
 
-// The patterns of --freeze; "body" is all but the head.
+// The names of all BatchNorms.
+std::vector<std::string> norms_of(const ModelSettings& model) {
+  std::vector<std::string> names;
+  for (const nn::Layer& layer : model.layers())
+    if (layer.type == "BatchNormalization") names.push_back(layer.name);
+  return names;
+}
+
+// The patterns of --freeze; "body" is all but the head, "bn" all BatchNorms.
 std::vector<std::string> frozen_patterns(const std::string& text, const ModelSettings& model) {
   std::vector<std::string> patterns;
   if (text.empty()) return patterns;
   for (std::string_view part : split(text, ',')) {
     const std::string pattern(trim(part));
-    if (pattern == "body") {
+    if (pattern == "bn") {
+      for (std::string& norm : norms_of(model)) patterns.push_back(std::move(norm));
+    } else if (pattern == "body") {
       const std::vector<std::string> body = model.body();
       patterns.insert(patterns.end(), body.begin(), body.end());
     } else {
@@ -100,19 +110,25 @@ const std::string& TrainingSettings::augmentation() const {
   return augment.empty() ? model.network().recipe.augment : augment;
 }
 
+bool TrainingSettings::keeps_statistics() const {
+  return model.detects() && !weights.empty() && !thaw_bn;
+}
+
 std::vector<std::string> TrainingSettings::norms_left_frozen() const {
   std::vector<std::string> names;
   if (thawed.empty() || thaw_bn) return names;
   const Tuning before{.frozen = frozen_patterns(thawed, model)};
-  for (const nn::Layer& layer : model.layers())
-    if (layer.type == "BatchNormalization" && is_frozen(before, layer.name))
-      names.push_back(layer.name);
+  for (std::string& norm : norms_of(model))
+    if (is_frozen(before, norm)) names.push_back(std::move(norm));
   return names;
 }
 
 Tuning TrainingSettings::tuning() const {
   Tuning tuning{.average = average, .batch_norm_momentum = bn_momentum};
-  tuning.frozen = frozen_patterns(freeze, model);
+  // First, so that those of --freeze count.
+  if (keeps_statistics()) tuning.frozen = norms_of(model);
+  for (std::string& pattern : frozen_patterns(freeze, model))
+    tuning.frozen.push_back(std::move(pattern));
   for (std::string& norm : norms_left_frozen()) tuning.frozen.push_back(std::move(norm));
   // First, so that those of --lr-for count.
   for (const std::string& pattern : frozen_patterns(thawed, model))

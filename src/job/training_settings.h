@@ -41,7 +41,7 @@ struct TrainingSettings {
   std::string bad_files = "stop";  // or skip
   bool drop_last = false;          // leave out the partial last batch
   std::int64_t seed = 0;
-  std::string freeze;         // patterns of layers, with commas; "body": all but the head
+  std::string freeze;         // patterns of layers, with commas; "body": all but the head; "bn"
   std::string thawed;         // patterns of those that were frozen in the stage before
   double thaw_lr = 0.02;      // rate of thawed layers, times the rate
   bool thaw_bn = false;       // BatchNorms thaw too, and use the batch's statistics again
@@ -63,6 +63,9 @@ struct TrainingSettings {
   Tuning tuning() const;
   // Reads `kernels`, if there is such a file. DataError.
   KernelChoice kernel_choice() const;
+  // A detector that begins with weights keeps its BatchNorms as they are, as torchvision's do: its
+  // batches are too small to tell statistics by.
+  bool keeps_statistics() const;
   // BatchNorms that were frozen in the stage before and stay so: by batches as small as those of a
   // fine-tuning, statistics would be other ones than the weights were trained with.
   std::vector<std::string> norms_left_frozen() const;

@@ -42,15 +42,16 @@ void RunPictures::draw(const Tally& tally, bool at_end) {
   if (!at_end && drawn_ && drawn_->seconds() < kSecondsBetweenPictures) return;
   drawn_.emplace();
   std::vector<draw::ResultPoint> points;
+  const std::size_t headline = headline_of(task_);
+  const Metric& metric = task_.metrics()[headline];
   for (const ResultsRow& row : recorder_.rows())
     points.push_back({.epoch = static_cast<double>(row.epoch),
                       .loss = row.loss,
-                      .metric = row.metrics[0],
+                      .metric = metric.of_training ? row.metrics[headline] : draw::kNoValue,
                       .val_loss = row.validation ? row.validation->loss : draw::kNoValue,
-                      .val_metric = or_none(row.validation, 0),
+                      .val_metric = or_none(row.validation, headline),
                       .lr = row.lr});
   const std::string name = options_.model + " on " + options_.data;
-  const Metric& metric = task_.metrics()[0];
   const draw::ShownMetric shown{.name = metric.name,
                                 .is_share = metric.unit == Metric::Unit::share,
                                 .higher_is_better = metric.higher_is_better};

@@ -42,6 +42,12 @@ std::vector<Prediction> best_of(std::span<const float> outputs, std::size_t most
   return best;
 }
 
+std::size_t headline_of(const Task& task) {
+  const std::vector<Metric>& all = task.metrics();
+  const auto found = std::ranges::find_if(all, [](const Metric& one) { return !one.is_mean; });
+  return found == all.end() ? 0 : static_cast<std::size_t>(found - all.begin());
+}
+
 std::vector<std::size_t> metrics_of_training(const Task& task) {
   std::vector<std::size_t> found;
   for (std::size_t m = 0; m < task.metrics().size(); ++m)

@@ -164,6 +164,10 @@ std::vector<Prediction> best_of(std::span<const float> outputs, std::size_t most
                                 const std::function<double(double)>& score,
                                 std::span<const std::string> names);
 
+// The metric that an evaluation is judged by: the first that is of the whole of it, or else the
+// first of all.
+std::size_t headline_of(const Task& task);
+
 // Places of the metrics that are told of training batches too.
 std::vector<std::size_t> metrics_of_training(const Task& task);
 
