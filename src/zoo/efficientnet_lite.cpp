@@ -1,6 +1,7 @@
 #include <cmath>
 #include <string>
 
+#include "zoo/bodies.h"
 #include "zoo/zoo.h"
 
 namespace plimsoll::zoo {
@@ -49,13 +50,14 @@ ValueId inverted_residual(nn::Builder& net, ValueId x, const Block& block, std::
   return channels == block.filters && stride == 1 ? net.add({input, x}, prefix + "add") : x;
 }
 
-Heads efficientnet_lite(nn::Builder& net, const Options& options, const Scale& scale) {
+Stages body(nn::Builder& net, const Scale& scale) {
   ValueId x = net.conv2d(net.image(), 32, 3, {.stride = 2, .bias = false, .name = "stem_conv"});
   x = norm_relu6(net, x, "stem_");
   constexpr int kStages = 7;
   const Block stages[kStages] = {{1, 3, 1, 1, 16}, {2, 3, 2, 6, 24},  {2, 5, 2, 6, 40},
                                  {3, 3, 2, 6, 80}, {3, 5, 1, 6, 112}, {4, 5, 2, 6, 192},
                                  {1, 3, 1, 6, 320}};
+  Values ends;
   for (int s = 0; s < kStages; ++s) {
     Block block = stages[s];
     block.filters = scaled_filters(block.filters, scale.width);
@@ -64,7 +66,13 @@ Heads efficientnet_lite(nn::Builder& net, const Options& options, const Scale& s
     for (int b = 0; b < block.repeats; ++b)
       x = inverted_residual(net, x, block, b == 0 ? block.stride : 1,
                             "block" + std::to_string(s + 1) + static_cast<char>('a' + b));
+    ends.push_back(x);
   }
+  return {ends[2], ends[4], ends[6]};
+}
+
+Heads efficientnet_lite(nn::Builder& net, const Options& options, const Scale& scale) {
+  ValueId x = body(net, scale).c5;
   x = net.conv2d(x, 1280, 1, {.bias = false, .name = "top_conv"});
   x = norm_relu6(net, x, "top_");
   x = net.global_average_pool(x, "avg_pool");
@@ -72,10 +80,14 @@ Heads efficientnet_lite(nn::Builder& net, const Options& options, const Scale& s
   return {net.dense(x, options.classes, "predictions")};
 }
 
+constexpr Scale kLite0{.width = 1.0, .depth = 1.0, .dropout = 0.2};
+
 }  // namespace
 
+Stages efficientnet_lite0_body(nn::Builder& net) { return body(net, kLite0); }
+
 Heads efficientnet_lite0(nn::Builder& net, const Options& options) {
-  return efficientnet_lite(net, options, {.width = 1.0, .depth = 1.0, .dropout = 0.2});
+  return efficientnet_lite(net, options, kLite0);
 }
 Heads efficientnet_lite1(nn::Builder& net, const Options& options) {
   return efficientnet_lite(net, options, {.width = 1.0, .depth = 1.1, .dropout = 0.2});

@@ -1,5 +1,5 @@
 // Groups of layers as torchvision has them; layers have its modules' names, so that published
-// state_dicts find theirs. For the *_torch networks only.
+// state_dicts find theirs. For the *_torch networks and detectors.
 #pragma once
 
 #include <string>
@@ -18,12 +18,16 @@ struct TorchConv {
   nn::Size2 stride = 1;
   nn::Padding padding = nn::Padding::symmetric;
   double epsilon = 1e-5;
+  nn::Start start = {.kind = nn::Init::Kind::glorot_uniform};
 };
 inline ValueId torch_conv_bn(nn::Builder& net, ValueId x, const TorchConv& options,
                              const std::string& conv, const std::string& norm) {
-  x = net.conv2d(
-      x, options.filters, options.kernel,
-      {.stride = options.stride, .padding = options.padding, .bias = false, .name = conv});
+  x = net.conv2d(x, options.filters, options.kernel,
+                 {.stride = options.stride,
+                  .padding = options.padding,
+                  .bias = false,
+                  .name = conv,
+                  .kernel_start = options.start});
   return net.batch_norm(x, {.momentum = kTorchMomentum, .epsilon = options.epsilon, .name = norm});
 }
 

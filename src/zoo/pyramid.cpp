@@ -1,0 +1,55 @@
+#include "zoo/pyramid.h"
+
+#include "base/error.h"
+
+namespace plimsoll::zoo {
+namespace {
+
+constexpr std::int64_t kCoarsest = 32;  // stride of the last stage
+
+const std::string kPrefix = "backbone.fpn.";
+
+void check_image(const nn::Builder& net) {
+  const Shape& image = net.spec(net.image()).shape;
+  if (image[2] % kCoarsest == 0 && image[3] % kCoarsest == 0) return;
+  const auto rounded = [](std::int64_t side) {
+    return std::to_string((side + kCoarsest - 1) / kCoarsest * kCoarsest);
+  };
+  throw UsageError({.where = "--image",
+                    .got = std::to_string(image[2]) + "x" + std::to_string(image[3]),
+                    .expected = "expected sides that 32 divides, as the levels of a pyramid need",
+                    .hint = "try " + rounded(image[2]) + "x" + rounded(image[3])});
+}
+
+nn::ConvOptions options_of(const std::string& name, std::int64_t stride = 1) {
+  return {.stride = stride,
+          .padding = nn::Padding::symmetric,
+          .name = kPrefix + name,
+          .kernel_start = {.kind = nn::Init::Kind::lecun_uniform}};
+}
+
+}  // namespace
+
+Values pyramid(nn::Builder& net, const Stages& stages, const PyramidOptions& options) {
+  check_image(net);
+  const Values inputs{stages.c3, stages.c4, stages.c5};
+  Values levels(inputs.size(), kNoValue);
+  ValueId above = kNoValue;
+  for (std::size_t i = inputs.size(); i-- > 0;) {
+    const std::string number = std::to_string(i);
+    ValueId x =
+        net.conv2d(inputs[i], options.width, 1, options_of("inner_blocks." + number + ".0"));
+    if (above)
+      x = net.add({x, net.upsample(above, 2, kPrefix + "upsample." + number)},
+                  kPrefix + "add." + number);
+    above = x;
+    levels[i] = net.conv2d(x, options.width, 3, options_of("layer_blocks." + number + ".0"));
+  }
+  if (!options.is_tall) return levels;
+  levels.push_back(net.conv2d(levels.back(), options.width, 3, options_of("extra_blocks.p6", 2)));
+  const ValueId x = net.relu(levels.back(), kPrefix + "extra_blocks.relu");
+  levels.push_back(net.conv2d(x, options.width, 3, options_of("extra_blocks.p7", 2)));
+  return levels;
+}
+
+}  // namespace plimsoll::zoo

@@ -1,0 +1,20 @@
+// Feature pyramids (Lin et al. 2016) as torchvision has them.
+#pragma once
+
+#include "nn/nn.h"
+#include "zoo/bodies.h"
+
+namespace plimsoll::zoo {
+
+struct PyramidOptions {
+  std::int64_t width = 256;
+  bool is_tall = false;  // two levels more, of strides 64 and 128, made of the coarsest
+};
+
+// Values of strides 8, 16, 32 and perhaps 64 and 128, finest first: 1x1 convolutions of the stages,
+// each with what is above it added, then a 3x3 convolution. Layers are called
+// backbone.fpn.inner_blocks.i.0, layer_blocks.i.0 and extra_blocks.p6, p7; they have biases, and
+// neither norm nor activation. UsageError if 32 does not divide the sides of the image.
+Values pyramid(nn::Builder& net, const Stages& stages, const PyramidOptions& options);
+
+}  // namespace plimsoll::zoo
