@@ -30,6 +30,16 @@ struct Settings {
   std::string picture;
 };
 
+std::string_view what_is(TargetKind kind) {
+  switch (kind) {
+    case TargetKind::label: return "one class per picture";
+    case TargetKind::labels: return "several labels per picture";
+    case TargetKind::numbers: return "numbers";
+    case TargetKind::boxes: return "boxes";
+  }
+  bug("a kind of targets");
+}
+
 // Names of the data's classes must be those the network was trained on, in their order.
 SourcePtr open_data(const Settings& s, const job::TrainedModel& trained) {
   SourceOptions reading = s.reading.source_options();
@@ -38,15 +48,11 @@ SourcePtr open_data(const Settings& s, const job::TrainedModel& trained) {
   if (trained.targets == TargetKind::numbers) reading.reading = Reading::numbers;
   reading.preferred_parts = {"test", "val", "train"};
   SourcePtr source = open_source(s.data, reading);
-  if (source->has_boxes())
-    throw UsageError({.where = "DATA",
-                      .got = "'" + s.data + "' has boxes",
-                      .expected = "expected one class per picture"});
   if (source->target_kind() != trained.targets)
     throw DataError({.where = s.data,
-                     .got = "one class per picture",
-                     .expected = "expected a list of what the weights were trained on: several "
-                                 "labels, or numbers"});
+                     .got = std::string(what_is(source->target_kind())),
+                     .expected = fmt::format("expected what the weights were trained on: {}",
+                                             what_is(trained.targets))});
   const auto classes = static_cast<std::int64_t>(source->class_names().size());
   if (classes > trained.model.class_count())
     throw DataError({.where = s.data,
@@ -61,13 +67,44 @@ nlohmann::ordered_json json_of(const Task& task, const Evaluation& found, const 
   for (std::size_t m = 0; m < task.metrics().size(); ++m)
     json[task.metrics()[m].name] = found.metrics[m];
   json["per_class"] = nlohmann::ordered_json::array();
-  for (const ClassResult& one : tally.classes())
-    json["per_class"].push_back({{"name", one.name},
-                                 {"images", one.images},
-                                 {"recall", one.recall},
-                                 {"precision", one.precision}});
+  const ClassTable table = tally.classes();
+  for (const ClassTable::Row& row : table.rows) {
+    nlohmann::ordered_json one{{"name", row.name}};
+    for (std::size_t c = 0; c < table.columns.size(); ++c)
+      if (table.columns[c].unit == ClassTable::Unit::count)
+        one[table.columns[c].name] = static_cast<std::int64_t>(row.values[c]);
+      else
+        one[table.columns[c].name] = row.values[c];
+    json["per_class"].push_back(std::move(one));
+  }
   json["images"] = found.samples;
   return json;
+}
+
+std::string cell_text(ClassTable::Unit unit, double value) {
+  if (value < 0) return "-";
+  switch (unit) {
+    case ClassTable::Unit::count: return fmt::format("{:.0f}", value);
+    case ClassTable::Unit::share: return fmt::format("{:.1f} %", 100 * value);
+    case ClassTable::Unit::number: return fmt::format("{:.4f}", value);
+  }
+  bug("a unit of a table");
+}
+
+void print_classes(const ClassTable& table) {
+  if (table.rows.empty()) return;
+  std::size_t width = 5;
+  for (const ClassTable::Row& row : table.rows) width = std::max(width, row.name.size());
+  std::string head = fmt::format("{:<{}}", "class", width);
+  for (const ClassTable::Column& column : table.columns)
+    head += fmt::format(" {:>9}", column.title);
+  fmt::print("\n{}  {}\n", head, table.remark_title);
+  for (const ClassTable::Row& row : table.rows) {
+    std::string line = fmt::format("{:<{}}", row.name, width);
+    for (std::size_t c = 0; c < table.columns.size(); ++c)
+      line += fmt::format(" {:>9}", cell_text(table.columns[c].unit, row.values[c]));
+    fmt::print("{}  {}\n", line, row.remark);
+  }
 }
 
 void print_text(const Task& task, const Evaluation& found, const Tally& tally) {
@@ -76,15 +113,7 @@ void print_text(const Task& task, const Evaluation& found, const Tally& tally) {
     fmt::print(" · {} {}", task.metrics()[m].title,
                value_text(task.metrics()[m], found.metrics[m]));
   fmt::print("\n");
-  const std::vector<ClassResult> classes = tally.classes();
-  if (classes.empty()) return;
-  std::size_t width = 5;
-  for (const ClassResult& one : classes) width = std::max(width, one.name.size());
-  fmt::print("\n{:<{}} {:>8} {:>8} {:>9}  {}\n", "class", width, "images", "recall", "precision",
-             "most often taken for");
-  for (const ClassResult& one : classes)
-    fmt::print("{:<{}} {:>8} {:>6.1f} % {:>7.1f} %  {}\n", one.name, width, one.images,
-               100 * one.recall, 100 * one.precision, one.mistaken);
+  print_classes(tally.classes());
 }
 
 int run(const Settings& s) {
@@ -115,7 +144,7 @@ int run(const Settings& s) {
       job::open_trained(trained, source, source->class_names(), report.largest, budget, threads);
   const Task& task = opened.trainer.task();
   Pipeline pipeline(source, trained.pipeline(opened.workers), report.largest);
-  const std::unique_ptr<Tally> tally = task.make_tally();
+  const std::unique_ptr<Tally> tally = task.make_tally(std::filesystem::temp_directory_path());
   PhaseBar bar("evaluating", quiet);
   const Stopwatch watch;
   Evaluator evaluator(opened.trainer, pipeline, trained.normalisation(), tally.get());

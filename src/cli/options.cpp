@@ -8,7 +8,7 @@ namespace {
 void add_optimizer_options(CLI::App& command, job::TrainingSettings& s) {
   begin_group(command, "optimiser");
   command.add_option("--optimizer", s.optimizer.name, "sgd, rmsprop, adam or adamw")
-      ->capture_default_str();
+      ->default_str("the network's: sgd");
   command.add_option("--momentum", s.momentum, "of sgd and rmsprop")
       ->default_str(fmt::format("{}", s.optimizer.momentum));
   command.add_flag("--nesterov", s.optimizer.nesterov, "sgd looks ahead");
@@ -43,14 +43,15 @@ void add_optimizer_options(CLI::App& command, job::TrainingSettings& s) {
 
 void add_rate_options(CLI::App& command, job::RunSettings& s) {
   begin_group(command, "optimiser");
-  command.add_option("--lr", s.lr, "learning rate")->capture_default_str();
+  command.add_option("--lr", s.lr, "learning rate; of detectors for 16 images a step")
+      ->default_str("the network's: 0.01");
   command
-      .add_option("--schedule", s.run.schedule.name,
+      .add_option("--schedule", s.schedule,
                   "constant, step, exponential, poly, cosine, one-cycle, piecewise, plateau; with "
                   "settings behind a colon: step:every=30e,factor=0.1")
-      ->capture_default_str();
-  command.add_option("--warmup", s.run.schedule.warmup, "steps over which the rate climbs")
-      ->capture_default_str();
+      ->default_str("the network's: constant");
+  command.add_option("--warmup", s.warmup, "steps over which the rate climbs")
+      ->default_str("the network's: 0");
   command.add_flag("--scale-lr", s.scale_lr, "times batch/256; else --lr is what it says");
   command
       .add_option("--unfreeze-after", s.unfreeze_after,
@@ -72,6 +73,9 @@ void add_data_options(CLI::App& command, job::TrainingSettings& s, const std::st
                      "random changes: horizontal_flip,zoom_range=0.2,random_resized_crop=0.35:1");
   command.add_option("--normalise", s.normalise,
                      "tf, caffe, torch, slim, scale or none; default: as --weights want, or tf");
+  command.add_option("--anchors", s.boxes.anchors,
+                     "of detectors: pixels of the smallest anchor, or auto: those that reach most "
+                     "boxes of the data; default: the network's own");
   command.add_option("--resize", s.resize, "nearest, bilinear, bicubic, area; -antialias")
       ->capture_default_str();
   command.add_option("--bad-files", s.bad_files, "stop, or skip what cannot be read")

@@ -103,8 +103,10 @@ class Page {
     text_ += fmt::format("<figure><div class=\"picture\"><img src=\"{}\" alt=\"\">", name);
     if (!source.boxes(i).empty()) {
       text_ += "<svg viewBox=\"0 0 1 1\" preserveAspectRatio=\"none\">";
+      const Size frame = source.annotated_size(i);
+      const Size shown = infos_[i] ? infos_[i]->size() : frame;
       for (const Box& given : source.boxes(i))
-        add_box(infos_[i] ? upright_box(given, *infos_[i], source.annotated_size(i)) : given);
+        add_box(infos_[i] ? upright_box(given, *infos_[i], frame) : given, shown);
       text_ += "</svg>";
     }
     const std::string label = source.has_boxes() ? fmt::format("{} boxes", source.boxes(i).size())
@@ -120,16 +122,20 @@ class Page {
   }
 
  private:
-  void add_box(const Box& box) {
+  // A box in a picture of that size.
+  void add_box(const Box& box, Size size) {
     // A rectangle without area would not be drawn at all.
-    const float least = is_usable(box) ? 0 : 0.02F;
+    const bool usable = is_usable(box, size);
+    const float least = usable ? 0 : 0.02F;
+    const auto w = static_cast<float>(size.width);
+    const auto h = static_cast<float>(size.height);
     text_ += fmt::format(
         "<rect x=\"{:.4f}\" y=\"{:.4f}\" width=\"{:.4f}\" height=\"{:.4f}\" "
         "stroke=\"{}\"{}><title>{}</title></rect>",
-        std::min(box.x0, box.x1), std::min(box.y0, box.y1),
-        std::max(least, std::abs(box.x1 - box.x0)), std::max(least, std::abs(box.y1 - box.y0)),
-        colour_of(box.label), is_usable(box) ? "" : " stroke-dasharray=\"4\"",
-        escaped(class_name(box.label)));
+        std::min(box.x0, box.x1) / w, std::min(box.y0, box.y1) / h,
+        std::max(least, std::abs(box.x1 - box.x0) / w),
+        std::max(least, std::abs(box.y1 - box.y0) / h), colour_of(box.label),
+        usable ? "" : " stroke-dasharray=\"4\"", escaped(class_name(box.label)));
   }
 
   std::string class_name(std::int32_t label) const {

@@ -112,7 +112,7 @@ Json plan_json(const Settings& s, const job::Ready& ready, const FrameworkEstima
             {"batch", s.model.batch},
             {"image", fmt::format("{}x{}", input.image.h, input.image.w)},
             {"classes", s.model.class_count()},
-            {"optimizer", s.optimizer.name}};
+            {"optimizer", s.optimizer_options().name}};
   json.update(plan_summary_json(run));
   json.update(Json{
       {"arena_bytes", ready.trainer.planned().arena_bytes()},
@@ -168,7 +168,7 @@ void print_plan(const Settings& s, const job::Ready& ready, const FrameworkEstim
   const job::PlannedRun& run = ready.run;
   fmt::print("{} · batch {}{} · {}x{} · {} classes · {} · {} threads\n{}\n{}\n", s.model.title(),
              s.model.batch, s.model.batch_max ? " (the largest that fits)" : "", input.image.h,
-             input.image.w, s.model.class_count(), s.optimizer.name, threads,
+             input.image.w, s.model.class_count(), s.optimizer_options().name, threads,
              budget_text(run.budget), ledger_text(run));
   fmt::print("{}{}\n", lossy_text(s.memory), means_text(ready.trainer, run));
   fmt::print("smallest budget {} · fastest plan {}\n", to_string(Bytes{run.plan.floor_bytes}),

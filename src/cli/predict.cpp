@@ -187,16 +187,13 @@ int run(const Settings& s) {
     Printer printer(s, opened.trainer.task().predicts_shares());
     pipeline.start(0, 0);
     while (const std::optional<Batch> batch = pipeline.next()) {
-      fill_inputs(*batch, trained.normalisation(), trainer.task(),
-                  trainer.tensors(Purpose::evaluate, batch->count), 0, batch->count);
+      const StepTensors tensors = trainer.tensors(Purpose::evaluate, batch->count);
+      fill_inputs(*batch, trained.normalisation(), trainer.task(), tensors, 0, batch->count);
       trainer.evaluate_step(batch->count);
-      const TensorView logits = trainer.logits(Purpose::evaluate, batch->count);
       for (std::int64_t i = 0; i < batch->count; ++i)
         printer.print(
             source->path(batch->samples[static_cast<std::size_t>(i)]),
-            trainer.task().predict(
-                {logits.image<float>(i), static_cast<std::size_t>(trained.model.class_count())},
-                static_cast<std::size_t>(s.top), s.logits));
+            trainer.task().predict(tensors, *batch, i, static_cast<std::size_t>(s.top), s.logits));
     }
   }
   if (!s.common.quiet && !s.common.json)

@@ -52,6 +52,7 @@ void visit_data(TrainingSettings& s, const Visit& visit) {
   visit("bad-files", s.bad_files);
   visit("drop-last", s.drop_last);
   visit("class-weights", s.class_weights);
+  visit("anchors", s.boxes.anchors);
 }
 
 template <class Visit>
@@ -88,8 +89,8 @@ void visit_options(RunSettings& s, const Visit& visit) {
   visit("steps", s.run.steps);
   visit("lr", s.lr);
   visit("scale-lr", s.scale_lr);
-  visit("schedule", s.run.schedule.name);
-  visit("warmup", s.run.schedule.warmup);
+  visit("schedule", s.schedule);
+  visit("warmup", s.warmup);
   visit("weights", Place{s.weights});
   visit("weights-by-name", s.weights_by_name);
   visit("unfreeze-after", s.unfreeze_after);
@@ -225,7 +226,12 @@ std::string args_text(const RunSettings& settings, const nn::Input& input, int t
   s.model.image = fmt::format("{}x{}", input.image.h, input.image.w);
   s.model.channels = input.channels;
   s.model.classes = settings.model.class_count();
+  s.optimizer.name = settings.optimizer_options().name;
   s.momentum = settings.optimizer_options().momentum;
+  s.augment = settings.augmentation();
+  s.lr = settings.base_lr();
+  s.schedule = settings.schedule_name();
+  s.warmup = settings.warmup.value_or(settings.run.schedule.warmup);
   s.threads = threads;
   if (!settings.model.network_text().empty())
     s.model.model = std::filesystem::absolute(settings.run.out / kNetworkFile).string();

@@ -22,6 +22,8 @@ std::string fingerprint(const Source& source) {
   for (std::int64_t i = 0; i < source.size(); ++i) {
     for (std::int32_t label : source.labels(i)) add(std::to_string(label));
     for (float number : source.numbers(i)) add(fmt::format("{:a}", number));
+    for (const Box& box : source.boxes(i))
+      add(fmt::format("{:a} {:a} {:a} {:a} {}", box.x0, box.y0, box.x1, box.y1, box.label));
   }
   for (const std::string& name : source.class_names()) add(name);
   return fmt::format("{} samples of {} classes ({:016x})", source.size(),
@@ -49,6 +51,7 @@ RunIdentity identity_of(const RunSettings& s, const TrainingData& loaded, const 
                  {"seed", std::to_string(s.seed)}};
   if (const std::string& text = s.model.network_text(); !text.empty())
     identity.is["network"] = text;
+  if (s.model.detects()) identity.is["anchors"] = std::to_string(s.boxes.base(s.model.network()));
   // Of one label each nothing is said, as ever.
   if (const TargetKind kind = loaded.train->target_kind(); kind != TargetKind::label)
     identity.is["targets"] = to_string(kind);
@@ -64,7 +67,7 @@ RunIdentity identity_of(const RunSettings& s, const TrainingData& loaded, const 
                    {"clip-norm", number_text(optimizer.clip_norm)},
                    {"label-smoothing", number_text(s.loss.label_smoothing)},
                    {"l2", number_text(s.l2)},
-                   {"augment", s.augment},
+                   {"augment", s.augmentation()},
                    {"resize", s.resize},
                    {"normalise", s.normalise},
                    {"drop-last", s.drop_last ? "yes" : "no"},

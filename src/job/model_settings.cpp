@@ -131,11 +131,21 @@ std::vector<nn::Layer> ModelSettings::layers() const {
   return nn::layers_of(builder, heads);
 }
 
-std::string ModelSettings::head() const {
+std::vector<std::string> ModelSettings::body() const {
+  if (!network().body.empty()) return network().body;
   nn::Builder builder(op_table(), input(), nn::Mode::inference);
   const nn::Heads heads = factory()(builder);
-  const nn::Layer* layer = nn::find_head(builder.layers(), builder.source_of(heads.logits));
-  return layer == nullptr ? "" : layer->name;
+  const nn::Layer* head = nn::find_head(builder.layers(), builder.source_of(heads.logits));
+  return {"*", "!" + (head == nullptr ? "" : head->name)};
+}
+
+std::vector<Cells> ModelSettings::levels() const {
+  nn::Builder builder(op_table(), input(), nn::Mode::inference);
+  const nn::Heads heads = factory()(builder);
+  std::vector<Cells> cells;
+  for (const nn::Level& level : heads.levels)
+    cells.push_back({builder.spec(level.scores).shape[2], builder.spec(level.scores).shape[3]});
+  return cells;
 }
 
 }  // namespace plimsoll::job

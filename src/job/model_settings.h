@@ -7,6 +7,7 @@
 
 #include "nn/nn.h"
 #include "step/step_graph.h"
+#include "task/detection_anchors.h"
 #include "zoo/zoo.h"
 
 namespace plimsoll::job {
@@ -50,8 +51,11 @@ struct ModelSettings {
   NetworkFactory factory() const;
   // In Keras's order, as training would name them.
   std::vector<nn::Layer> layers() const;
-  // The name of the layer that tells the classes apart.
-  std::string head() const;
+  // Patterns of the layers before those that tell what is in a picture; "!NAME" excepts.
+  std::vector<std::string> body() const;
+  bool detects() const { return network().anchor_base > 0; }
+  // Of a network that detects: the cells of each level.
+  std::vector<Cells> levels() const;
 
   NamedNetwork named = {};
 };

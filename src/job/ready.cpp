@@ -53,6 +53,7 @@ VariantMaker variants_of(const TrainingSettings& settings, const TrainingData* d
       around.index_bytes = index.held.count + class_bytes(data->train->class_names());
       around.opening_bytes = index.opening.count;
     }
+    around.tally_bytes = options.evaluate_batches.empty() ? 0 : options.task->tally_bytes().count;
     around.batch = beside.draws_first_batch ? batch : 0;
     around.spills = !settings.memory.spill.empty();
     around.files = beside.files_in_memory;

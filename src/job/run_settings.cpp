@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "job/identity.h"
@@ -9,17 +11,31 @@
 namespace plimsoll::job {
 namespace {
 
+constexpr std::int64_t kScaledBatch = 256;  // of --scale-lr
 constexpr std::int64_t kMostEpochs = 1'000'000'000;
 constexpr Bytes kLargestNetwork = 64_MiB;
 
 }  // namespace
 
+double RunSettings::base_lr() const { return lr.value_or(model.network().recipe.lr); }
+
+const std::string& RunSettings::schedule_name() const {
+  return schedule.empty() ? model.network().recipe.schedule : schedule;
+}
+
+std::int64_t RunSettings::lr_batch() const {
+  return scale_lr ? kScaledBatch : model.network().recipe.lr_batch;
+}
+
 void RunSettings::check_run_options() {
-  [[maybe_unused]] const RateSchedule readable(run.schedule, lr, 1);
+  run.schedule = {.name = schedule_name(),
+                  .warmup = warmup.value_or(model.network().recipe.warmup)};
+  const double rate = base_lr();
+  [[maybe_unused]] const RateSchedule readable(run.schedule, rate, 1);
   require(run.epochs >= 1 && run.epochs <= kMostEpochs, "--epochs", std::to_string(run.epochs),
           fmt::format("1 to {}", kMostEpochs));
   require(run.steps >= 0, "--steps", std::to_string(run.steps), "0 (no limit) or more");
-  require(lr > 0 && lr < 1e9, "--lr", std::to_string(lr), "a positive number");
+  require(rate > 0 && rate < 1e9, "--lr", std::to_string(rate), "a positive number");
   require(run.early_stop >= 0, "--early-stop", std::to_string(run.early_stop), "0 or more epochs");
   require(unfreeze_after >= 0, "--unfreeze-after", std::to_string(unfreeze_after),
           "0 (never) or more epochs");
@@ -52,7 +68,14 @@ void RunSettings::settle(const TrainingData& loaded, const nn::Input& input) {
   if (monitor != "val_loss")
     run.monitor =
         find_metric(*task(loaded.train.get()), std::string_view(monitor).substr(4), "--monitor");
-  run.lr = scale_lr ? lr * static_cast<double>(input.batch) / 256 : lr;
+  const std::int64_t per = lr_batch();
+  run.lr =
+      per > 0 ? base_lr() * static_cast<double>(input.batch) / static_cast<double>(per) : base_lr();
+  if (!warmup) {
+    const std::int64_t per_epoch =
+        (run.samples_per_epoch(loaded.train->size()) + input.batch - 1) / input.batch;
+    run.schedule.warmup = std::min(run.schedule.warmup, run.steps_in_all(per_epoch) / 10);
+  }
   run.identity = identity_of(*this, loaded, input);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "job/training_data.h"
@@ -15,10 +16,13 @@ inline constexpr const char* kNetworkFile = "network.json";
 inline constexpr const char* kKernelsFile = "kernels.txt";
 
 struct RunSettings : TrainingSettings {
-  // Of these a caller sets epochs, steps, schedule, early_stop, save.keep and histograms;
+  // Of these a caller sets epochs, steps, early_stop, save.keep and histograms;
   // check_run_options() and settle() fill in the rest.
   RunOptions run;
-  double lr = 0.01;    // the schedule's peak
+  // The schedule's peak, its name and how long it climbs; none: as the network is trained with.
+  std::optional<double> lr;
+  std::string schedule;
+  std::optional<std::int64_t> warmup;
   std::string out;     // run directory; empty: the first free of runs/<model>, runs/<model>2, ...
   std::string resume;  // a run directory: there must be a run in it
   bool fresh = false;  // begin a new run even if one like it was left unfinished
@@ -31,6 +35,11 @@ struct RunSettings : TrainingSettings {
   std::string on_plateau = "warn";
   std::string monitor = "val_loss";  // val_accuracy
 
+  // As asked for, or else the network's own.
+  double base_lr() const;
+  const std::string& schedule_name() const;
+  // What the rate is for, images a step; 0: any number.
+  std::int64_t lr_batch() const;
   // Fills `run` from the words. UsageError, DataError for weights that cannot be read.
   void check_run_options();
   // Lengths and rates that depend on the data and the batch that was found.

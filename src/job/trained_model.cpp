@@ -11,6 +11,7 @@
 #include "ops/table.h"
 #include "run/checkpoint.h"
 #include "step/evaluation.h"
+#include "task/detection.h"
 
 namespace plimsoll::job {
 namespace {
@@ -35,12 +36,25 @@ void TrainedModel::prepare_pictures(const std::string& mode) {
   normalise = mode;
 }
 
+TaskPtr TrainedModel::task(const std::vector<std::string>& names) const {
+  if (targets != TargetKind::boxes)
+    return make_task(loss, {.targets = targets, .outputs = model.class_count(), .names = names});
+  return make_detection({.classes = model.class_count(),
+                         .class_names = names,
+                         .anchor_base = boxes.base(model.network()),
+                         .most_boxes = boxes.most_boxes,
+                         .most_truths = boxes.most_truths,
+                         .most_truths_of_class = boxes.most_truths_of_class});
+}
+
 PipelineSettings TrainedModel::pipeline(int threads) const {
   const nn::Input input = model.input();
   return {.batch = input.batch,
           .image = {.height = input.image.h, .width = input.image.w},
           .channels = static_cast<int>(input.channels),
           .interpolation = parse_interpolation(resize, "--resize"),
+          .fit = targets == TargetKind::boxes ? Fit::letterbox : Fit::squeeze,
+          .most_boxes = targets == TargetKind::boxes ? boxes.most_boxes : 0,
           .shuffle = false,
           .repeat = false,
           .depth = 2,
@@ -73,6 +87,7 @@ void read_own(const SafetensorsReader& file, const ModelSettings& asked, Trained
   if (asked.classes == 0)
     say("run.classes", [&](const std::string& v) { trained.model.classes = std::stoll(v); });
   say("run.targets", [&](const std::string& v) { trained.targets = find_target_kind(v); });
+  say("run.anchors", [&](const std::string& v) { trained.boxes.anchors = v; });
   say("run.loss", [&](const std::string& v) { trained.loss.name = v; });
   say("with.label-smoothing", [&](const std::string& v) {
     trained.loss.label_smoothing = std::strtod(v.c_str(), nullptr);
@@ -126,6 +141,7 @@ TrainedModel find_trained(const std::string& path, const ModelSettings& asked) {
     read_own(*own, asked, trained);
   else
     read_imported(*trained.file, asked, trained);
+  if (trained.model.detects()) trained.targets = TargetKind::boxes;
   return trained;
 }
 
@@ -138,9 +154,7 @@ Trainer make_trainer(const TrainedModel& trained, std::vector<std::int64_t> batc
           {.input = trained.model.input(),
            .train_batches = {},
            .evaluate_batches = std::move(batches),
-           .task = make_task(trained.loss, {.targets = trained.targets,
-                                            .outputs = trained.model.class_count(),
-                                            .names = names})}};
+           .task = trained.task(names)}};
 }
 
 // Its weights, or where they were averaged, their averages.
@@ -170,13 +184,15 @@ Trainer open_alone(const TrainedModel& trained) {
 OpenedModel open_trained(TrainedModel& trained, const SourcePtr& source,
                          const std::vector<std::string>& names, const LargestImage& largest,
                          const Budget& budget, int threads) {
+  if (trained.targets == TargetKind::boxes) trained.boxes.settle_sizes(*source);
   std::int64_t batch = std::min(trained.model.batch, source->size());
   while (true) {
     trained.model.batch = batch;
     Trainer trainer = make_trainer(trained, batch_sizes(source->size(), batch, false), names);
     trainer.plan(NamedFates{});
-    const Surroundings around =
+    Surroundings around =
         surroundings(pipeline_bytes(trained.pipeline(threads), source->index(), largest), threads);
+    if (source->has_boxes()) around.tally_bytes = trainer.task().tally_bytes().count;
     int workers = threads;
     const auto needed = [&] {
       return process_bytes(trainer.planned(), around.with_workers(workers),

@@ -8,6 +8,7 @@
 
 #include "data/data.h"
 #include "interop/imported_file.h"
+#include "job/box_settings.h"
 #include "job/memory_settings.h"
 #include "job/model_settings.h"
 #include "step/trainer.h"
@@ -24,10 +25,13 @@ struct TrainedModel {
   std::string normalise = "tf";
   LossOptions loss;  // that it was trained with
   TargetKind targets = TargetKind::label;
+  BoxSettings boxes;          // of a detector
   bool uses_average = false;  // of weights, as they were evaluated in training
 
   // Overrules what the file says of itself, unless the text is empty. UsageError.
   void prepare_pictures(const std::string& mode);
+  // What it was trained for; `names` of its classes.
+  TaskPtr task(const std::vector<std::string>& names) const;
   PipelineSettings pipeline(int threads) const;
   Normalisation normalisation() const;
 };

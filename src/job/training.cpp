@@ -97,9 +97,13 @@ void Training::describe() {
   if (const int workers = ready_->run.plan.workers; workers < threads_)
     news_.push_back(fmt::format("{} data worker{} instead of {}: more do not fit the budget",
                                 workers, workers == 1 ? "" : "s", threads_));
-  if (s_.scale_lr)
+  if (const std::int64_t per = s_.lr_batch(); per > 0)
     news_.push_back(
-        fmt::format("learning rate {:.4g}: --lr times batch {} / 256", s_.run.lr, input.batch));
+        fmt::format("learning rate {:.4g}: {:g} times batch {} / {}{}", s_.run.lr, s_.base_lr(),
+                    input.batch, per,
+                    s_.run.schedule.warmup > 0
+                        ? fmt::format(", after {} steps of warm-up", s_.run.schedule.warmup)
+                        : ""));
 }
 
 void Training::load(Trainer& trainer) {
@@ -109,7 +113,8 @@ void Training::load(Trainer& trainer) {
     load_checkpoint(Checkpoint(last_checkpoint(s_.run.out)), trainer);
   } else if (!s_.weights.empty()) {
     const Begun begun = begin_with(
-        s_.weights, {.by_name = s_.weights_by_name, .optimizer = s_.optimizer.name}, trainer);
+        s_.weights, {.by_name = s_.weights_by_name, .optimizer = s_.optimizer_options().name},
+        trainer);
     news_.insert(news_.end(), begun.news.begin(), begun.news.end());
     from_.optimizer_steps = begun.optimizer_steps;
   }

@@ -61,13 +61,38 @@ std::uint64_t scan_source(const TrainingSettings& settings, const Budget& budget
   return content_of(report);
 }
 
+// What is told of boxes before anything is trained.
+void settle_boxes(TrainingSettings& settings, TrainingData& loaded) {
+  settings.boxes.settle(settings.model, *loaded.train, loaded.validation.get());
+  const Index& index = loaded.train->index();
+  if (index.unusable_boxes > 0 || index.crowds > 0)
+    loaded.notes.push_back(fmt::format(
+        "{}: of {} boxes {} cannot be used (empty, inverted or outside), {} are crowds; they are "
+        "left out of training",
+        settings.data, index.boxes, index.unusable_boxes, index.crowds));
+  if (index.background > 0)
+    loaded.notes.push_back(fmt::format("{}: {} pictures without boxes are trained on as background",
+                                       settings.data, index.background));
+  const std::int64_t base = settings.boxes.anchor_base;
+  loaded.notes.push_back(coverage_text(anchor_coverage(settings.model, *loaded.train, base), base));
+}
+
 }  // namespace
 
 TrainingData load_data(TrainingSettings& settings, const Budget& budget, int threads,
                        const OnScan& on_scan) {
   TrainingData loaded{.train = open_source(settings.data, settings.reading.source_options())};
-  require(!loaded.train->has_boxes(), "DATA", "'" + settings.data + "' has boxes",
-          "one class per picture; detection is not trained yet");
+  if (loaded.train->has_boxes() != settings.model.detects())
+    throw UsageError(
+        {.where = "DATA",
+         .got = fmt::format("'{}' has {}, and {} {}", settings.data,
+                            loaded.train->has_boxes() ? "boxes" : "one class per picture",
+                            settings.model.title(),
+                            settings.model.detects() ? "finds boxes" : "tells classes"),
+         .expected = "expected data and a network that fit each other",
+         .hint = settings.model.detects()
+                     ? "Pascal VOC, COCO's JSON, TFRecords or a CSV with boxes"
+                     : "--model retinanet_mini finds boxes; `plimsoll summary --list` has others"});
   if (settings.val_split > 0) {
     SplitSources parts =
         split(loaded.train, settings.val_split, static_cast<std::uint64_t>(settings.seed));
@@ -78,6 +103,7 @@ TrainingData load_data(TrainingSettings& settings, const Budget& budget, int thr
   }
   note_sources(settings, loaded);
   settle_sizes(settings, *loaded.train);
+  if (settings.model.detects()) settle_boxes(settings, loaded);
   loaded.train_content = scan_source(settings, budget, threads, on_scan, loaded.train, loaded);
   if (loaded.validation)
     loaded.validation_content =

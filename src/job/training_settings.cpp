@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "job/begin_weights.h"
 #include "job/kernel_choice.h"
+#include "task/detection.h"
 
 namespace plimsoll::job {
 namespace {
@@ -39,7 +40,8 @@ std::vector<std::string> frozen_patterns(const std::string& text, const ModelSet
   for (std::string_view part : split(text, ',')) {
     const std::string pattern(trim(part));
     if (pattern == "body") {
-      patterns.insert(patterns.end(), {"*", "!" + model.head()});
+      const std::vector<std::string> body = model.body();
+      patterns.insert(patterns.end(), body.begin(), body.end());
     } else {
       patterns.push_back(pattern);
     }
@@ -71,6 +73,9 @@ void TrainingSettings::check() const {
   require(bn_momentum >= 0 && bn_momentum < 1, "--bn-momentum", std::to_string(bn_momentum),
           "0 up to, not including, 1");
   require(thaw_lr >= 0 && thaw_lr < 1e9, "--thaw-lr", std::to_string(thaw_lr), "0 or more");
+  boxes.check();
+  require(boxes.anchors.empty() || model.detects(), "--anchors", "with " + model.title(),
+          "a network that detects");
   tuning();
   kernel_choice();
   memory.check();
@@ -85,9 +90,14 @@ void TrainingSettings::settle_normalise() {
 
 OptimizerOptions TrainingSettings::optimizer_options() const {
   OptimizerOptions options = optimizer;
+  if (options.name.empty()) options.name = model.network().recipe.optimizer;
   if (options.name == "rmsprop") options.momentum = 0;
   if (momentum) options.momentum = *momentum;
   return options;
+}
+
+const std::string& TrainingSettings::augmentation() const {
+  return augment.empty() ? model.network().recipe.augment : augment;
 }
 
 std::vector<std::string> TrainingSettings::norms_left_frozen() const {
@@ -118,9 +128,17 @@ Tuning TrainingSettings::tuning() const {
 KernelChoice TrainingSettings::kernel_choice() const { return choose_kernels(kernels); }
 
 TaskPtr TrainingSettings::task(const Source* source) const {
+  if (model.detects())
+    return make_detection(
+        {.classes = model.class_count(),
+         .class_names = source == nullptr ? std::vector<std::string>() : source->class_names(),
+         .anchor_base = boxes.base(model.network()),
+         .most_boxes = boxes.most_boxes,
+         .most_truths = boxes.most_truths,
+         .most_truths_of_class = boxes.most_truths_of_class});
   LossOptions options = loss;
   options.weighted = !class_weights.empty();
-  options.mixed = !augment.empty() && parse_augment(augment, "--augment").mixup > 0;
+  options.mixed = parse_augment(augmentation(), "--augment").mixup > 0;
   TaskData about{.outputs = model.class_count(), .names = {}};
   if (source != nullptr) {
     about.targets = source->target_kind();
@@ -200,7 +218,11 @@ PipelineSettings TrainingSettings::pipeline(const nn::Input& input, bool trainin
                             .depth = 2,
                             .workers = workers,
                             .bad_files = bad_files == "skip" ? BadFiles::skip : BadFiles::stop};
-  if (training && !augment.empty()) settings.augment = parse_augment(augment, "--augment");
+  if (training) settings.augment = parse_augment(augmentation(), "--augment");
+  if (model.detects()) {
+    settings.fit = Fit::letterbox;
+    settings.most_boxes = boxes.most_boxes;
+  }
   return settings;
 }
 

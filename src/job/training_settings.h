@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/data.h"
+#include "job/box_settings.h"
 #include "job/data_settings.h"
 #include "job/memory_settings.h"
 #include "job/model_settings.h"
@@ -22,7 +23,8 @@ struct TrainingSettings {
   ModelSettings model;
   MemorySettings memory;
   DataSettings reading;
-  OptimizerOptions optimizer;      // but for its momentum:
+  BoxSettings boxes;
+  OptimizerOptions optimizer{.name = {}};  // empty: the network's own; and but for its momentum:
   std::optional<double> momentum;  // none: 0 for rmsprop, as in Keras, else OptimizerOptions's own
   LossOptions loss;
   double l2 = 0;                        // times the sum of squared weights, added to the loss
@@ -31,7 +33,7 @@ struct TrainingSettings {
   std::string data;
   std::string validation;  // data of its own
   double val_split = 0;    // or a share of the training data
-  std::string augment;     // see data/picture/augment.h
+  std::string augment;     // see data/picture/augment.h; empty: the network's own
   std::string resize = "bilinear";
   std::string normalise;  // empty: as the weights it begins with want, or else tf
   std::string weights;    // file to begin with, see job/begin_weights.h
@@ -54,6 +56,8 @@ struct TrainingSettings {
   // cannot be read.
   void settle_normalise();
   OptimizerOptions optimizer_options() const;
+  // As asked for, or else as the network is trained with.
+  const std::string& augmentation() const;
   // What is trained for, on that data if there is any.
   TaskPtr task(const Source* source) const;
   Tuning tuning() const;

@@ -67,6 +67,50 @@ inline ValueId global_norm(Graph& graph, ValueId loss, const Values& gradients,
   return graph.call1("global_norm", in, {}, name);
 }
 
+// Of detectors. Anchors of one or several levels, as attributes.
+struct AnchorAttrs {
+  Ints cells;    // rows and columns of each level
+  Ints strides;  // pixels from cell to cell, likewise
+  Ints shapes;   // half the sides of each anchor of a cell, level after level
+};
+// What each anchor of each level is to find, and last the weight of each image.
+inline Values match_anchors(Graph& graph, ValueId boxes, ValueId counts, const AnchorAttrs& anchors,
+                            std::string_view name) {
+  return graph.call(
+      "match_anchors", {boxes, counts},
+      {{"cells", anchors.cells}, {"strides", anchors.strides}, {"shapes", anchors.shapes}}, name);
+}
+inline ValueId focal_loss(Graph& graph, const Values& in, std::int64_t classes,
+                          std::string_view name) {
+  return graph.call("focal_loss", in, {{"classes", classes}}, name)[0];
+}
+// `anchors` of one level, as below.
+inline ValueId box_loss(Graph& graph, const Values& in, const AnchorAttrs& anchors,
+                        std::string_view name) {
+  return graph.call("box_loss", in, {{"strides", anchors.strides}, {"shapes", anchors.shapes}},
+                    name)[0];
+}
+// Rows of a box, score and class, and how many there are.
+struct Candidates {
+  ValueId rows, counts;
+};
+inline Candidates top_detections(Graph& graph, const Values& in, const AnchorAttrs& anchors,
+                                 double threshold, std::int64_t most, std::string_view name) {
+  const Values out = graph.call("top_detections", in,
+                                {{"strides", anchors.strides},
+                                 {"shapes", anchors.shapes},
+                                 {"threshold", threshold},
+                                 {"most", most}},
+                                name);
+  return {out[0], out[1]};
+}
+inline Candidates nms(Graph& graph, const Values& candidates, double threshold, std::int64_t keep,
+                      std::string_view name) {
+  const Values out =
+      graph.call("nms", candidates, {{"threshold", threshold}, {"keep", keep}}, name);
+  return {out[0], out[1]};
+}
+
 // Updates of residents. Those that take the norm change nothing where it is not finite.
 inline ValueId accumulate(Graph& graph, ValueId total, ValueId gradient, ValueId share,
                           std::string_view name) {

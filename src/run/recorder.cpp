@@ -21,13 +21,44 @@ namespace {
 
 constexpr Bytes kLargestResults{std::int64_t{64} << 20};
 
+// The columns of results.csv that are a task's, in groups, by place in its metrics.
+struct MetricColumns {
+  std::vector<std::size_t> beside;          // of training and, again, of validation
+  std::vector<std::size_t> training;        // behind all others: of training,
+  std::vector<std::size_t> validation;      // of validation alone,
+  std::vector<std::size_t> also_validated;  // and once more those of training
+
+  explicit MetricColumns(const Task& task) {
+    for (std::size_t m = 0; m < task.metrics().size(); ++m) {
+      const Metric& metric = task.metrics()[m];
+      if (metric.column == Metric::Column::beside_loss) {
+        if (metric.of_training) beside.push_back(m);
+        continue;
+      }
+      (metric.of_training ? training : validation).push_back(m);
+      if (metric.of_training) also_validated.push_back(m);
+    }
+  }
+  std::size_t count() const {
+    return 2 * beside.size() + training.size() + validation.size() + also_validated.size();
+  }
+};
+
 // Of results.csv.
 std::string header(const Task& task) {
+  const MetricColumns columns(task);
   std::string names = "epoch,step,time,loss";
-  for (std::size_t m : metrics_of_training(task)) names += "," + task.metrics()[m].name;
+  const auto add = [&](const std::vector<std::size_t>& group, const char* prefix) {
+    for (std::size_t m : group) names += "," + (prefix + task.metrics()[m].name);
+  };
+  add(columns.beside, "");
   names += ",val_loss";
-  for (std::size_t m : metrics_of_training(task)) names += ",val_" + task.metrics()[m].name;
-  return names + ",lr,images_per_second,data_wait_percent,memory_bytes";
+  add(columns.beside, "val_");
+  names += ",lr,images_per_second,data_wait_percent,memory_bytes";
+  add(columns.training, "");
+  add(columns.validation, "val_");
+  add(columns.also_validated, "val_");
+  return names;
 }
 
 nlohmann::ordered_json number(const std::optional<double>& value) {
@@ -62,25 +93,31 @@ bool parse(std::string_view text, Number& value) {
 }  // namespace
 
 std::string results_csv(const Task& task, const std::vector<ResultsRow>& rows) {
+  const MetricColumns columns(task);
   std::string text = header(task) + "\n";
   for (const ResultsRow& row : rows) {
-    text += fmt::format("{},{},{:.3f},{:.9g}", row.epoch, row.step, row.time, row.loss);
-    for (std::size_t m : metrics_of_training(task)) text += fmt::format(",{:.9g}", row.metrics[m]);
-    const auto validated = [&](double value) {
-      return row.validation ? fmt::format(",{:.9g}", value) : std::string(",");
-    };
     const Evaluation shown = row.validation.value_or(Evaluation{});
-    text += validated(shown.loss);
-    for (std::size_t m : metrics_of_training(task)) text += validated(shown.metrics[m]);
-    text += fmt::format(",{:.9g},{:.4g},{:.3g},{}\n", row.lr, row.images_per_second,
+    const auto validated = [&](double value) {
+      text += row.validation ? fmt::format(",{:.9g}", value) : std::string(",");
+    };
+    const auto trained = [&](double value) { text += fmt::format(",{:.9g}", value); };
+    text += fmt::format("{},{},{:.3f},{:.9g}", row.epoch, row.step, row.time, row.loss);
+    for (std::size_t m : columns.beside) trained(row.metrics[m]);
+    validated(shown.loss);
+    for (std::size_t m : columns.beside) validated(shown.metrics[m]);
+    text += fmt::format(",{:.9g},{:.4g},{:.3g},{}", row.lr, row.images_per_second,
                         row.data_wait_percent, row.memory.count);
+    for (std::size_t m : columns.training) trained(row.metrics[m]);
+    for (std::size_t m : columns.validation) validated(shown.metrics[m]);
+    for (std::size_t m : columns.also_validated) validated(shown.metrics[m]);
+    text += "\n";
   }
   return text;
 }
 
 std::vector<ResultsRow> parse_results(const Task& task, const std::string& text,
                                       const std::string& where) {
-  const std::vector<std::size_t> metrics = metrics_of_training(task);
+  const MetricColumns columns(task);
   const std::string names = header(task);
   std::vector<ResultsRow> rows;
   std::int64_t line = 0;
@@ -90,24 +127,33 @@ std::vector<ResultsRow> parse_results(const Task& task, const std::string& text,
     const std::vector<std::string_view> cells = split(content, ',');
     ResultsRow row;
     std::size_t at = 0;
-    bool good = cells.size() == 9 + 2 * metrics.size();
+    bool good = cells.size() == 9 + columns.count();
     const auto take = [&](auto& value) { good = good && parse(cells[at++], value); };
+    const auto take_validated = [&](const std::vector<std::size_t>& group) {
+      for (std::size_t m : group)
+        if (row.validation)
+          take(row.validation->metrics[m]);
+        else
+          ++at;
+    };
     take(row.epoch);
     take(row.step);
     take(row.time);
     take(row.loss);
-    for (std::size_t m : metrics) take(row.metrics[m]);
+    for (std::size_t m : columns.beside) take(row.metrics[m]);
     if (good && !cells[at].empty()) row.validation.emplace();
-    if (row.validation) {
+    if (row.validation)
       take(row.validation->loss);
-      for (std::size_t m : metrics) take(row.validation->metrics[m]);
-    } else {
-      at += 1 + metrics.size();
-    }
+    else
+      ++at;
+    take_validated(columns.beside);
     take(row.lr);
     take(row.images_per_second);
     take(row.data_wait_percent);
     take(row.memory.count);
+    for (std::size_t m : columns.training) take(row.metrics[m]);
+    take_validated(columns.validation);
+    take_validated(columns.also_validated);
     if (!good)
       throw DataError({.where = where + ":" + std::to_string(line),
                        .got = "'" + std::string(content) + "'",

@@ -34,7 +34,7 @@ RunLoop::RunLoop(Trainer& trainer, const RunData& data, const RunOptions& option
       pictures_(options_, task_, recorder_),
       saver_(options.out, options.save, from.step > 0 ? from.step : -1,
              [this](const std::string& text) { recorder_.message(text); }),
-      tally_(task_.make_tally()),
+      tally_(task_.make_tally(options.out)),
       monitor_(
           {.every_second =
                [this](Activity activity) {

@@ -20,17 +20,20 @@ void fill_inputs(const Batch& batch, const Normalisation& how, const Task& task,
 // What one pass over validation data shows.
 struct Evaluation {
   double loss = 0;
-  MetricValues metrics = {};  // means
+  MetricValues metrics = {};  // means; those that are none are there at the end
   std::int64_t samples = 0;
 };
 
 // One pass over data that does not repeat, batch by batch.
 class Evaluator {
  public:
+  // Sees every batch after its step.
+  using Look = std::function<void(const StepTensors& results, const Batch& batch)>;
   // Starts the pipeline. `tally` may be null; all must outlive this.
-  Evaluator(Trainer& trainer, Pipeline& data, const Normalisation& how, Tally* tally);
+  Evaluator(Trainer& trainer, Pipeline& data, const Normalisation& how, Tally* tally,
+            Look look = {});
 
-  // Evaluates the next batch; false if there is none.
+  // Evaluates the next batch; false if there is none, and then the tally is finished.
   bool next();
   const Evaluation& so_far() const { return so_far_; }
   double waited_seconds() const { return waited_; }
@@ -40,6 +43,7 @@ class Evaluator {
   Pipeline& data_;
   Normalisation how_;
   Tally* tally_;
+  Look look_;
   Evaluation so_far_;
   double loss_sum_ = 0;
   MetricValues sums_ = {};

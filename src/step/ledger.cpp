@@ -82,6 +82,7 @@ std::vector<LedgerLine> lines_beside(const PlannedTapes& tapes, const Surroundin
   std::vector<LedgerLine> lines{
       {kIndexLine, around.index_bytes},
       {kInputLine, around.input_bytes + around.worker_bytes * around.workers, LineKind::later},
+      {"evaluation of boxes", around.tally_bytes, LineKind::later},
       {"writing checkpoints, pictures",
        std::max(kCheckpointBuffer, picture_bytes(tapes, around.batch)), LineKind::later},
       {kFilesLine, file_bytes(tapes, around.files), LineKind::later},

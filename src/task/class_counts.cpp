@@ -36,6 +36,14 @@ void ClassCounts::count(const TensorView& logits, std::span<const std::int32_t> 
   }
 }
 
+ClassTable class_table(std::string remark_title) {
+  return {.columns = {{"images", "images", ClassTable::Unit::count},
+                      {"recall", "recall"},
+                      {"precision", "precision"}},
+          .remark_title = std::move(remark_title),
+          .rows = {}};
+}
+
 double share_of(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "task/task.h"
 #include "tensor/view.h"
 
 namespace plimsoll {
@@ -43,6 +45,10 @@ class ClassCounts {
   std::int64_t classes_;
   std::vector<std::int64_t> samples_, correct_, taken_, confusion_;
 };
+
+// Without rows, for: how many images a class has, the share of them that was found, and the share
+// of what was taken for it that is right.
+ClassTable class_table(std::string remark_title);
 
 // 0 of 0 is 0.
 double share_of(std::int64_t part, std::int64_t whole);

@@ -27,17 +27,16 @@ class ClassTally final : public Tally {
     counts_.count(results.at("logits"), batch.labels);
   }
 
-  std::vector<ClassResult> classes() const override {
-    std::vector<ClassResult> found;
+  ClassTable classes() const override {
+    ClassTable table = class_table("most often taken for");
     for (std::size_t c = 0; c < names_.size(); ++c) {
       const auto of = static_cast<std::int64_t>(c);
-      found.push_back({.name = names_[c],
-                       .images = counts_.samples(of),
-                       .recall = counts_.recall(of),
-                       .precision = counts_.precision(of),
-                       .mistaken = mistaken(of)});
+      table.rows.push_back({.name = names_[c],
+                            .values = {static_cast<double>(counts_.samples(of)), counts_.recall(of),
+                                       counts_.precision(of)},
+                            .remark = mistaken(of)});
     }
-    return found;
+    return table;
   }
 
   std::vector<EvaluationPicture> pictures(const std::string& title) const override {
@@ -133,12 +132,13 @@ class Classification final : public Task {
       sums[i] = static_cast<double>(counts.at<std::int64_t>(static_cast<std::int64_t>(i)));
   }
 
-  std::unique_ptr<Tally> make_tally() const override {
+  std::unique_ptr<Tally> make_tally(const std::filesystem::path&) const override {
     return std::make_unique<ClassTally>(o_.classes, o_.class_names);
   }
 
-  std::vector<Prediction> predict(std::span<const float> outputs, std::size_t most,
-                                  bool raw) const override {
+  std::vector<Prediction> predict(const StepTensors& results, const Batch&, std::int64_t at,
+                                  std::size_t most, bool raw) const override {
+    const std::span<const float> outputs = results.row("logits", at);
     const auto largest = static_cast<double>(*std::ranges::max_element(outputs));
     double sum = 0;
     for (float value : outputs) sum += std::exp(static_cast<double>(value) - largest);

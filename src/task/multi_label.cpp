@@ -33,15 +33,15 @@ class LabelTally final : public Tally {
       }
     }
   }
-  std::vector<ClassResult> classes() const override {
-    std::vector<ClassResult> results;
+  ClassTable classes() const override {
+    ClassTable table = class_table("");
     for (std::size_t k = 0; k < names_.size(); ++k)
-      results.push_back({.name = names_[k],
-                         .images = there_[k],
-                         .recall = share_of(right_[k], there_[k]),
-                         .precision = share_of(right_[k], found_[k]),
-                         .mistaken = {}});
-    return results;
+      table.rows.push_back(
+          {.name = names_[k],
+           .values = {static_cast<double>(there_[k]), share_of(right_[k], there_[k]),
+                      share_of(right_[k], found_[k])},
+           .remark = {}});
+    return table;
   }
   std::vector<EvaluationPicture> pictures(const std::string&) const override { return {}; }
 
@@ -103,11 +103,12 @@ class MultiLabel final : public Task {
     sums[1] = static_cast<double>(right.at<std::int64_t>(1));
   }
 
-  std::unique_ptr<Tally> make_tally() const override {
+  std::unique_ptr<Tally> make_tally(const std::filesystem::path&) const override {
     return std::make_unique<LabelTally>(o_.class_names);
   }
-  std::vector<Prediction> predict(std::span<const float> outputs, std::size_t most,
-                                  bool raw) const override {
+  std::vector<Prediction> predict(const StepTensors& results, const Batch&, std::int64_t at,
+                                  std::size_t most, bool raw) const override {
+    const std::span<const float> outputs = results.row("logits", at);
     return best_of(
         outputs, most, [&](double value) { return raw ? value : 1 / (1 + std::exp(-value)); },
         o_.class_names);

@@ -15,7 +15,6 @@ class NumberTally final : public Tally {
  public:
   void clear() override {}
   void add(const StepTensors&, const Batch&) override {}
-  std::vector<ClassResult> classes() const override { return {}; }
   std::vector<EvaluationPicture> pictures(const std::string&) const override { return {}; }
 };
 
@@ -69,9 +68,12 @@ class Regression final : public Task {
     sums[0] = results.at("error").at<double>(0) / numbers;
   }
 
-  std::unique_ptr<Tally> make_tally() const override { return std::make_unique<NumberTally>(); }
-  std::vector<Prediction> predict(std::span<const float> outputs, std::size_t most,
-                                  bool) const override {
+  std::unique_ptr<Tally> make_tally(const std::filesystem::path&) const override {
+    return std::make_unique<NumberTally>();
+  }
+  std::vector<Prediction> predict(const StepTensors& results, const Batch&, std::int64_t at,
+                                  std::size_t most, bool) const override {
+    const std::span<const float> outputs = results.row("logits", at);
     std::vector<Prediction> numbers;
     for (std::size_t k = 0; k < std::min(outputs.size(), most); ++k)
       numbers.push_back({k < o_.names.size() ? o_.names[k] : fmt::format("number {}", k + 1),

@@ -13,6 +13,11 @@ TensorView StepTensors::at(std::string_view name) const {
   return *view;
 }
 
+std::span<const float> StepTensors::row(std::string_view name, std::int64_t n) const {
+  const TensorView matrix = at(name);
+  return {matrix.image<float>(n), static_cast<std::size_t>(matrix.spec.shape[1])};
+}
+
 std::vector<Prediction> best_of(std::span<const float> outputs, std::size_t most,
                                 const std::function<double(double)>& score,
                                 std::span<const std::string> names) {
@@ -31,7 +36,9 @@ std::vector<Prediction> best_of(std::span<const float> outputs, std::size_t most
   std::vector<Prediction> best;
   for (const Scored& one : std::span(all).first(static_cast<std::size_t>(count)))
     best.push_back(
-        {one.number < names.size() ? names[one.number] : std::to_string(one.number), one.score});
+        {.name = one.number < names.size() ? names[one.number] : std::to_string(one.number),
+         .score = one.score,
+         .label = static_cast<std::int32_t>(one.number)});
   return best;
 }
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "boxes/box.h"
 #include "data/batch/pipeline.h"
 #include "graph/graph.h"
 #include "nn/nn.h"
@@ -30,6 +32,10 @@ struct Metric {
   Unit unit = Unit::share;
   bool higher_is_better = true;
   bool of_training = true;  // told of training batches too, not of evaluation alone
+  // Of results.csv: beside the losses, or behind all columns that every task has.
+  enum class Column : std::uint8_t { beside_loss, behind };
+  Column column = Column::beside_loss;
+  bool is_mean = true;  // else it is of the whole of an evaluation: see Tally::finish
 };
 inline constexpr std::size_t kMostMetrics = 4;
 // One number per metric of a task, in its order.
@@ -44,6 +50,8 @@ class StepTensors {
   std::optional<TensorView> find(std::string_view name) const { return find_(name); }
   // Aborts where the step has no such value.
   TensorView at(std::string_view name) const;
+  // Row `n` of a matrix of outputs.
+  std::span<const float> row(std::string_view name, std::int64_t n) const;
 
  private:
   Find find_;
@@ -64,13 +72,22 @@ struct TaskValues {
   std::vector<Part> parts = {};
 };
 
-// What an evaluation found of one class.
-struct ClassResult {
-  std::string name;
-  std::int64_t images = 0;
-  double recall = 0;     // share of its images that were found
-  double precision = 0;  // share of what was taken for it that is right
-  std::string mistaken;  // "roses (12)": what it was most often taken for; may be empty
+// What an evaluation found of every class, as a table.
+struct ClassTable {
+  enum class Unit : std::uint8_t { count, share, number };
+  struct Column {
+    std::string name;   // of records: "recall"
+    std::string title;  // for people
+    Unit unit = Unit::share;
+  };
+  struct Row {
+    std::string name;            // of the class
+    std::vector<double> values;  // one per column; below 0: there is none
+    std::string remark;          // "roses (12)"; may be empty
+  };
+  std::vector<Column> columns;
+  std::string remark_title;  // what remarks are; empty: there are none
+  std::vector<Row> rows;     // none: the task has no classes
 };
 
 // A file that an evaluation is told by.
@@ -86,16 +103,21 @@ class Tally {
   virtual void clear() = 0;
   // After the step that evaluated `batch`.
   virtual void add(const StepTensors& results, const Batch& batch) = 0;
-  // Empty where the task has no classes.
-  virtual std::vector<ClassResult> classes() const = 0;
+  // After the last batch: puts in its numbers that are no means over samples, in the order of the
+  // task's metrics. DataError where what was kept for them in a file can no longer be read.
+  virtual void finish(std::span<double> metrics) { (void)metrics; }
+  // Of all that was added, after finish().
+  virtual ClassTable classes() const { return {}; }
   // Empty where there is nothing to be seen.
   virtual std::vector<EvaluationPicture> pictures(const std::string& title) const = 0;
 };
 
-// One thing that a network says of a picture.
+// One thing that a network says of a picture, and where it is, in pixels of the upright picture.
 struct Prediction {
   std::string name;
   double score = 0;
+  std::optional<boxes::Box<double>> box = {};
+  std::int32_t label = 0;
 };
 
 // Immutable; may be used by several threads at the same time.
@@ -121,11 +143,14 @@ class Task {
   // What a step counted over its samples, one sum per metric.
   virtual void read(const StepTensors& results, std::span<double> sums) const noexcept = 0;
 
-  virtual std::unique_ptr<Tally> make_tally() const = 0;
-  // What one row of outputs means, best first, at most `most`; `raw`: scores as the network gives
-  // them.
-  virtual std::vector<Prediction> predict(std::span<const float> outputs, std::size_t most,
-                                          bool raw) const = 0;
+  // What it keeps beyond its memory waits in a nameless file in `directory`.
+  virtual std::unique_ptr<Tally> make_tally(const std::filesystem::path& directory) const = 0;
+  // All that a tally takes from the moment it is made, where that is not negligible.
+  virtual Bytes tally_bytes() const { return {0}; }
+  // What a step found in picture `at` of its batch, best first, at most `most`; `raw`: scores as
+  // the network gives them.
+  virtual std::vector<Prediction> predict(const StepTensors& results, const Batch& batch,
+                                          std::int64_t at, std::size_t most, bool raw) const = 0;
   // Whether such scores are shares of 1, unless raw ones are asked for.
   virtual bool predicts_shares() const { return true; }
   // A few words below a sample in a picture of its batch.

@@ -18,6 +18,16 @@ struct Options {
 
 using nn::Heads;
 
+// How a network is trained where nothing else is asked for.
+struct Recipe {
+  std::string optimizer = "sgd";
+  double lr = 0.01;
+  std::int64_t lr_batch = 0;  // the rate is for so many images a step, and grows with them; 0: not
+  std::string schedule = "constant";
+  std::int64_t warmup = 0;   // steps, but at most a tenth of all
+  std::string augment = {};  // words of --augment
+};
+
 struct Network {
   std::string name;
   std::string about;
@@ -31,6 +41,7 @@ struct Network {
   std::int64_t anchor_base = 0;
   // Patterns of the layers before the heads, where that is more than all but the last layer.
   std::vector<std::string> body = {};
+  Recipe recipe = {};
 };
 
 const std::vector<Network>& networks();

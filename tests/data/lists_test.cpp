@@ -98,8 +98,9 @@ TEST(BoxList, OfTensorflowGathersTheBoxesOfAPicture) {
   EXPECT_TRUE(source->has_boxes());
   EXPECT_THAT(source->class_names(), ElementsAre("cat", "dog"));
   ASSERT_EQ(source->boxes(0).size(), 2U);
-  EXPECT_EQ(source->boxes(0)[0], (Box{.x0 = 0.1F, .y0 = 0.1F, .x1 = 0.5F, .y1 = 0.5F, .label = 1}));
-  EXPECT_EQ(source->boxes(0)[1], (Box{.x0 = 0, .y0 = 0, .x1 = 1, .y1 = 1}));
+  EXPECT_EQ(source->boxes(0)[0],
+            (Box{.x0 = 20, .y0 = 10, .x1 = 100, .y1 = 50, .label = 1, .area = 3200}));
+  EXPECT_EQ(source->boxes(0)[1], (Box{.x0 = 0, .y0 = 0, .x1 = 200, .y1 = 100, .area = 20000}));
   EXPECT_EQ(source->annotated_size(1), (Size{.height = 10, .width = 20}));
   const SourcePtr rows = open_source(folder / "list.csv", {.reading = Reading::classes});
   EXPECT_EQ(rows->size(), 3);
@@ -113,9 +114,9 @@ TEST(BoxList, OfKerasRetinanetTakesSizesFromThePictures) {
   folder.put("list.csv", "img/1.bmp,2,1,10,5,cow\nimg/2.bmp,,,,,\n");
   const SourcePtr source = open_source(folder / "list.csv");
   ASSERT_EQ(source->size(), 2);
-  EXPECT_EQ(source->boxes(0)[0], (Box{.x0 = 0.1F, .y0 = 0.1F, .x1 = 0.5F, .y1 = 0.5F}));
+  EXPECT_EQ(source->boxes(0)[0], (Box{.x0 = 2, .y0 = 1, .x1 = 10, .y1 = 5, .area = 32}));
   EXPECT_TRUE(source->boxes(1).empty());
-  EXPECT_EQ(source->annotated_size(0), Size{});
+  EXPECT_EQ(source->annotated_size(0), (Size{.height = 10, .width = 20}));
 }
 
 TEST(BoxList, LeavesOutAPictureWithABoxItCannotRead) {
@@ -210,9 +211,10 @@ TEST(Voc, FolderIsASource) {
   const SourcePtr source = open_source(folder.path());
   ASSERT_EQ(source->size(), 1);
   EXPECT_THAT(source->class_names(), ElementsAre("cat", "dog"));
-  EXPECT_EQ(source->boxes(0)[0],
-            (Box{.x0 = 0.1F, .y0 = 0.1F, .x1 = 0.5F, .y1 = 0.5F, .label = 1, .difficult = true}));
-  EXPECT_EQ(source->boxes(0)[1], (Box{.x0 = 0, .y0 = 0, .x1 = 1, .y1 = 1}));
+  EXPECT_EQ(
+      source->boxes(0)[0],
+      (Box{.x0 = 20, .y0 = 10, .x1 = 100, .y1 = 50, .label = 1, .difficult = true, .area = 3200}));
+  EXPECT_EQ(source->boxes(0)[1], (Box{.x0 = 0, .y0 = 0, .x1 = 200, .y1 = 100, .area = 20000}));
   ASSERT_EQ(source->defects().size(), 2U);
   EXPECT_THAT(source->defects()[0].got, HasSubstr("2.jpg"));
   EXPECT_THAT(source->defects()[1].where, HasSubstr("3.xml: line 1"));
@@ -272,10 +274,10 @@ TEST(Voc, OfRealPhotographsIsRead) {
   EXPECT_EQ(source->index().boxes, 4888);
   EXPECT_THAT(source->class_names(), ElementsAre("Platelets", "RBC", "WBC"));
   EXPECT_TRUE(source->defects().empty());
-  std::int64_t unusable = 0;
-  for (std::int64_t i = 0; i < source->size(); ++i)
-    for (const Box& box : source->boxes(i)) unusable += !is_usable(box);
-  EXPECT_EQ(unusable, 2);
+  EXPECT_EQ(source->index().unusable_boxes, 2);
+  EXPECT_EQ(source->index().crowds, 0);
+  EXPECT_EQ(source->index().background, 0);
+  EXPECT_EQ(source->index().max_boxes, 30);
   const std::int64_t train = open_source(folder / "ImageSets/Main/train.txt")->size();
   const std::int64_t val = open_source(folder, {.part = "val"})->size();
   const std::int64_t test = open_source(folder, {.part = "test"})->size();
@@ -308,8 +310,13 @@ TEST(Coco, FolderIsASource) {
   EXPECT_TRUE(source->boxes(0).empty());
   ASSERT_EQ(source->boxes(1).size(), 2U);
   EXPECT_EQ(source->boxes(1)[0],
-            (Box{.x0 = 0.1F, .y0 = 0.105F, .x1 = 0.6F, .y1 = 0.605F, .label = 1}));
+            (Box{.x0 = 20, .y0 = 10.5F, .x1 = 120, .y1 = 60.5F, .label = 1, .area = 1000}));
   EXPECT_TRUE(source->boxes(1)[1].crowd);
+  EXPECT_EQ(source->boxes(1)[1].area, 20000);
+  EXPECT_EQ(source->index().crowds, 1);
+  EXPECT_EQ(source->index().max_boxes, 1);
+  EXPECT_EQ(source->index().max_truths, 2);
+  EXPECT_EQ(source->index().background, 1);
   EXPECT_EQ(source->path(1), (folder / "val2017/9.jpg").lexically_normal().string());
   ASSERT_EQ(source->defects().size(), 2U);
   EXPECT_THAT(source->defects()[0].where, HasSubstr("5.jpg"));

@@ -234,7 +234,7 @@ TEST(Records, WithBoxesCountClassesFromOne) {
   EXPECT_EQ(source->label(0), -1);
   EXPECT_THAT(source->class_names(), ElementsAre("cat", "2", "dog"));
   ASSERT_EQ(source->boxes(0).size(), 2U);
-  EXPECT_EQ(source->boxes(0)[0], (Box{.x0 = 0.1F, .y0 = 0.3F, .x1 = 0.2F, .y1 = 0.4F}));
+  EXPECT_EQ(source->boxes(0)[0], (Box{.x0 = 20, .y0 = 30, .x1 = 40, .y1 = 40, .area = 200}));
   EXPECT_EQ(source->boxes(0)[1].label, 2);
   EXPECT_EQ(source->annotated_size(0), (Size{.height = 100, .width = 200}));
   EXPECT_EQ(source->index().max_boxes, 2);

@@ -18,8 +18,7 @@ TEST(UprightBox, GoesWhereThePixelsGo) {
   const Rect mark{.x = 4, .y = 2, .width = 8, .height = 5};
   for (std::int64_t y = mark.y; y < mark.y + mark.height; ++y)
     for (std::int64_t x = mark.x; x < mark.x + mark.width; ++x) stored.row(y)[x] = 255;
-  const Box box{
-      .x0 = 4.0F / kWidth, .y0 = 2.0F / kHeight, .x1 = 12.0F / kWidth, .y1 = 7.0F / kHeight};
+  const Box box{.x0 = 4, .y0 = 2, .x1 = 12, .y1 = 7, .area = 40};
   for (int orientation = 1; orientation <= 8; ++orientation) {
     SCOPED_TRACE(orientation);
     const Picture turned = tests::turned_upright(stored, orientation);
@@ -31,10 +30,14 @@ TEST(UprightBox, GoesWhereThePixelsGo) {
                          .stored_height = kHeight,
                          .orientation = orientation};
     const Box upright = upright_box(box, info, {.height = kHeight, .width = kWidth});
+    EXPECT_EQ(upright.area, 40);
+    // An annotation of twice the size is of the same picture.
+    const Box twice{.x0 = 8, .y0 = 4, .x1 = 24, .y1 = 14, .area = 160};
+    EXPECT_EQ(upright_box(twice, info, {.height = 2 * kHeight, .width = 2 * kWidth}), upright);
     for (std::int64_t y = 0; y < size.height; ++y)
       for (std::int64_t x = 0; x < size.width; ++x) {
-        const double at_x = (static_cast<double>(x) + 0.5) / static_cast<double>(size.width);
-        const double at_y = (static_cast<double>(y) + 0.5) / static_cast<double>(size.height);
+        const float at_x = static_cast<float>(x) + 0.5F;
+        const float at_y = static_cast<float>(y) + 0.5F;
         const bool inside =
             at_x > upright.x0 && at_x < upright.x1 && at_y > upright.y0 && at_y < upright.y1;
         EXPECT_EQ(inside, turned.row(y)[x] == 255) << x << ", " << y;
@@ -45,7 +48,7 @@ TEST(UprightBox, GoesWhereThePixelsGo) {
 TEST(UprightBox, StaysWhereTheAnnotationWasMadeOnTheUprightPicture) {
   const ImageInfo info{
       .width = 20, .height = 40, .stored_width = 40, .stored_height = 20, .orientation = 6};
-  const Box box{.x0 = 0.1F, .y0 = 0.2F, .x1 = 0.3F, .y1 = 0.4F, .label = 3};
+  const Box box{.x0 = 1, .y0 = 2, .x1 = 3, .y1 = 4, .label = 3};
   EXPECT_EQ(upright_box(box, info, {.height = 40, .width = 20}), box);
   EXPECT_NE(upright_box(box, info, {.height = 20, .width = 40}), box);
   EXPECT_NE(upright_box(box, info, {}), box);
@@ -59,8 +62,8 @@ TEST(UprightBox, KeepsAnInvertedBoxInverted) {
                          .stored_width = 40,
                          .stored_height = 20,
                          .orientation = orientation};
-    EXPECT_FALSE(is_usable(upright_box({.x0 = 0.6F, .y0 = 0.2F, .x1 = 0.3F, .y1 = 0.4F}, info, {})))
-        << orientation;
+    const Box upright = upright_box({.x0 = 6, .y0 = 2, .x1 = 3, .y1 = 4}, info, {});
+    EXPECT_FALSE(is_usable(upright, size)) << orientation;
   }
 }
 

@@ -25,7 +25,7 @@ job::RunSettings asked() {
   settings.optimizer.weight_decay = 1e-4;
   settings.reading.first_label = 1;
   settings.run.epochs = 7;
-  settings.run.schedule.name = "cosine";
+  settings.schedule = "cosine";
   settings.weights = "/w.safetensors";
   return settings;
 }

@@ -15,17 +15,22 @@ PictureMaker::PictureMaker(const Source& source, const PipelineSettings& setting
       decoder_(room),
       transformer_(settings.image, settings.channels, settings.interpolation, room) {}
 
-Rect PictureMaker::crop_for(const Draw& draw, Size image) const {
-  if (!draw.crop && settings_.crop_to_aspect_ratio) return centred_crop(image, settings_.image);
+Rect crop_for(const PipelineSettings& settings, const Draw& draw, Size image) {
+  if (!draw.crop && settings.crop_to_aspect_ratio) return centred_crop(image, settings.image);
   return crop_of(draw, image);
 }
 
-void PictureMaker::make_from_pixels(const Encoded& encoded, const Draw& draw, std::uint8_t* hwc) {
+CanvasPlacement PictureMaker::make_from_pixels(const Encoded& encoded, const Draw& draw,
+                                               std::uint8_t* hwc) {
   const Encoded::Pixels& raw = *encoded.raw;
   const Size size{.height = raw.height, .width = raw.width};
   const auto* from = reinterpret_cast<const std::uint8_t*>(encoded.bytes.data());
   const std::size_t before = room_.used();
-  RowSink& sink = transformer_.begin(1, size, crop_for(draw, size), draw, hwc);
+  const Rect crop = crop_for(settings_, draw, size);
+  const CanvasPlacement placement{
+      .image = size,
+      .extent = extent_of({crop.height, crop.width}, settings_.image, settings_.fit)};
+  RowSink& sink = transformer_.begin(1, size, crop, draw, hwc, placement.extent);
   sink.begin({.size = size, .channels = settings_.channels, .coverage = {}}, room_);
   for (std::int64_t y = 0; y < size.height; ++y) {
     std::uint8_t* to = sink.row(y);
@@ -41,19 +46,26 @@ void PictureMaker::make_from_pixels(const Encoded& encoded, const Draw& draw, st
   }
   room_.rewind(before);
   transformer_.finish();
+  return placement;
 }
 
-void PictureMaker::make_from_file(const Encoded& encoded, std::int64_t i, const Draw& draw,
-                                  std::uint8_t* hwc) {
+CanvasPlacement PictureMaker::make_from_file(const Encoded& encoded, std::int64_t i,
+                                             const Draw& draw, std::uint8_t* hwc) {
   try {
     const ImageInfo info = probe_image(encoded.bytes, {});
     DecodeRequest request{.channels = settings_.channels};
-    request.crop = crop_for(draw, info.size());
-    if (settings_.scaled_decoding) request.at_least = settings_.image;
+    const Rect crop = crop_for(settings_, draw, info.size());
+    const CanvasPlacement placement{
+        .image = info.size(),
+        .extent = extent_of({crop.height, crop.width}, settings_.image, settings_.fit),
+        .orientation = info.orientation};
+    request.crop = crop;
+    if (settings_.scaled_decoding) request.at_least = placement.extent;
     decoder_.decode(encoded.bytes, {}, info, request,
                     transformer_.begin(info.orientation, {info.stored_height, info.stored_width},
-                                       *request.crop, draw, hwc));
+                                       crop, draw, hwc, placement.extent));
     transformer_.finish();
+    return placement;
   } catch (const DataError& error) {
     // The place is put together only for those who will read it: a good picture allocates nothing.
     Complaint complaint = error.complaint();
@@ -62,13 +74,11 @@ void PictureMaker::make_from_file(const Encoded& encoded, std::int64_t i, const 
   }
 }
 
-void PictureMaker::make(std::int64_t i, std::int64_t epoch, std::uint8_t* hwc, Draw& draw) {
+CanvasPlacement PictureMaker::make(std::int64_t i, std::int64_t epoch, std::uint8_t* hwc,
+                                   Draw& draw) {
   draw = draw_augment(settings_.augment, settings_.seed, epoch, source_.number(i));
   const Encoded encoded = source_.read(i, encoded_);
-  if (encoded.raw)
-    make_from_pixels(encoded, draw, hwc);
-  else
-    make_from_file(encoded, i, draw, hwc);
+  return encoded.raw ? make_from_pixels(encoded, draw, hwc) : make_from_file(encoded, i, draw, hwc);
 }
 
 }  // namespace plimsoll

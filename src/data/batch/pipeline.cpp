@@ -18,6 +18,7 @@
 #include "data/batch/picture_cache.h"
 #include "data/batch/picture_maker.h"
 #include "data/batch/pipeline_memory.h"
+#include "data/batch/placed_boxes.h"
 #include "data/batch/worker_threads.h"
 
 namespace plimsoll {
@@ -60,6 +61,7 @@ struct Pipeline::State {
     expect(std::cmp_less_equal(settings.depth, memory->slots().size()) &&
                std::cmp_less_equal(workers.size(), memory->workers().size()),
            "memory for as many batches and workers");
+    expect(memory->slots().front().holds(settings), "memory for batches as large");
     if (settings.cache_bytes(source->size()) > Bytes{0})
       cache.emplace(source->size(), settings.picture_bytes());
   }
@@ -76,12 +78,17 @@ struct Pipeline::State {
 
   void work(int number);
   void fill(Worker& worker, const Share& share, std::int64_t k);
-  // Sample i to `hwc`, from the cache or made.
-  void make(Worker& worker, std::int64_t i, std::int64_t epoch, std::uint8_t* hwc, Draw& draw);
+  // Sample i to `hwc`, from the cache or made. Returns where it lies.
+  CanvasPlacement make(Worker& worker, std::int64_t i, std::int64_t epoch, std::uint8_t* hwc,
+                       Draw& draw);
   // The sample at `position` of the order or, with BadFiles::skip, the next one after it that can
-  // be made. Returns which it was.
-  std::int64_t make_at(Worker& worker, const Order& order, std::int64_t position,
-                       std::int64_t epoch, std::uint8_t* hwc, Draw& draw);
+  // be made. Returns which it was, and where it lies.
+  struct Made {
+    std::int64_t sample;
+    CanvasPlacement placement;
+  };
+  Made make_at(Worker& worker, const Order& order, std::int64_t position, std::int64_t epoch,
+               std::uint8_t* hwc, Draw& draw);
   void note_bad(std::int64_t i, const DataError& error);
   void tell_bad();
   void adapt(const BatchQueue::Ready& ready, double step_seconds);
@@ -118,13 +125,15 @@ void Pipeline::State::equip() {
   }
 }
 
-void Pipeline::State::make(Worker& worker, std::int64_t i, std::int64_t epoch, std::uint8_t* hwc,
-                           Draw& draw) {
-  if (cache && cache->read(i, hwc)) return;
+CanvasPlacement Pipeline::State::make(Worker& worker, std::int64_t i, std::int64_t epoch,
+                                      std::uint8_t* hwc, Draw& draw) {
+  CanvasPlacement placement;
+  if (cache && cache->read(i, hwc, placement)) return placement;
   worker.since = std::chrono::steady_clock::now().time_since_epoch();
   worker.sample = i;
-  worker.maker->make(i, epoch, hwc, draw);
-  if (cache) cache->write(i, hwc);
+  placement = worker.maker->make(i, epoch, hwc, draw);
+  if (cache) cache->write(i, hwc, placement);
+  return placement;
 }
 
 void Pipeline::State::note_bad(std::int64_t i, const DataError& error) {
@@ -142,16 +151,16 @@ void Pipeline::State::tell_bad() {
     for (const Complaint& complaint : now) settings.on_bad(complaint);
 }
 
-std::int64_t Pipeline::State::make_at(Worker& worker, const Order& order, std::int64_t position,
-                                      std::int64_t epoch, std::uint8_t* hwc, Draw& draw) {
+Pipeline::State::Made Pipeline::State::make_at(Worker& worker, const Order& order,
+                                               std::int64_t position, std::int64_t epoch,
+                                               std::uint8_t* hwc, Draw& draw) {
   // A disk that went away fails on every sample; nobody wants to hear of a million.
   const std::int64_t tries =
       settings.bad_files == BadFiles::stop ? 1 : std::min<std::int64_t>(source->size(), 100);
   for (std::int64_t k = 0;; ++k) {
     const std::int64_t i = order[(position + k) % order.size()];
     try {
-      make(worker, i, epoch, hwc, draw);
-      return i;
+      return {.sample = i, .placement = make(worker, i, epoch, hwc, draw)};
     } catch (const DataError& error) {
       if (settings.bad_files == BadFiles::stop) throw;
       note_bad(i, error);
@@ -171,9 +180,17 @@ void Pipeline::State::fill(Worker& worker, const Share& share, std::int64_t k) {
   const auto at = static_cast<std::size_t>(share.at + k);
   std::uint8_t* hwc = slot.pixels.data() + (share.at + k) * picture;
   Draw draw;
-  const std::int64_t i = make_at(worker, epoch_order, share.position + k, share.epoch, hwc, draw);
+  const auto [i, placement] =
+      make_at(worker, epoch_order, share.position + k, share.epoch, hwc, draw);
   slot.samples[at] = i;
   slot.labels[at] = source->label(i);
+  if (settings.places()) slot.placements[at] = placement;
+  if (settings.most_boxes > 0) {
+    const auto most = static_cast<std::size_t>(settings.most_boxes);
+    slot.box_counts[at] = static_cast<std::int32_t>(
+        place_boxes(*source, i, placement, crop_for(settings, draw, placement.image), draw,
+                    slot.boxes.subspan(at * most, most)));
+  }
   if (settings.augment.mixup <= 0) return;
   slot.other_labels[at] = slot.labels[at];
   slot.other_shares[at] = 0;
@@ -183,7 +200,7 @@ void Pipeline::State::fill(Worker& worker, const Share& share, std::int64_t k) {
   Draw partner_draw;
   // By position in the order: what replaces a bad sample is found as for any other.
   const std::int64_t j =
-      make_at(worker, epoch_order, partner, share.epoch, worker.other.data(), partner_draw);
+      make_at(worker, epoch_order, partner, share.epoch, worker.other.data(), partner_draw).sample;
   mix(hwc, worker.other.data(), picture, draw.mixup);
   slot.other_labels[at] = source->label(j);
   slot.other_shares[at] = static_cast<float>(draw.mixup);
@@ -241,6 +258,11 @@ Pipeline::Pipeline(SourcePtr source, PipelineSettings settings,
   if (source->size() == 0)
     throw UsageError(
         {.where = "data pipeline", .got = "no samples", .expected = "expected at least one"});
+  if (const std::int64_t most = source->index().max_boxes;
+      settings.most_boxes > 0 && most > settings.most_boxes)
+    throw UsageError({.where = "data pipeline",
+                      .got = "samples of up to " + std::to_string(most) + " boxes",
+                      .expected = "expected at most " + std::to_string(settings.most_boxes)});
   state_ = std::make_unique<State>(std::move(source), std::move(settings), std::move(memory));
   // All of them until the queue has been filled once; then as many as it takes.
   State& state = *state_;
@@ -292,6 +314,12 @@ std::optional<Batch> Pipeline::next() {
   if (state.settings.augment.mixup > 0) {
     batch.other_labels = slot.other_labels.first(count);
     batch.other_shares = slot.other_shares.first(count);
+  }
+  if (state.settings.places()) batch.placements = slot.placements.first(count);
+  if (state.settings.most_boxes > 0) {
+    batch.most_boxes = state.settings.most_boxes;
+    batch.boxes = slot.boxes.first(count * static_cast<std::size_t>(batch.most_boxes));
+    batch.box_counts = slot.box_counts.first(count);
   }
   return batch;
 }

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "data/codec/decode.h"
 #include "data/picture/augment.h"
+#include "data/picture/placement.h"
 #include "data/picture/transform.h"
 #include "data/source/source.h"
 
@@ -41,6 +42,10 @@ struct PipelineSettings {
   // Where no random crop is drawn: the largest centred part of the right shape instead of all of
   // the image, squeezed. Keras's crop_to_aspect_ratio.
   bool crop_to_aspect_ratio = false;
+  // How what is shown of an image comes to the size of the canvas, which is `image`.
+  Fit fit = Fit::squeeze;
+  // Boxes of a sample at most: Index::max_boxes. 0: batches have none.
+  std::int64_t most_boxes = 0;
   // JPEGs much larger than needed are decoded at 1/2, 1/4 or 1/8. Faster, and not quite the same
   // pixels.
   bool scaled_decoding = false;
@@ -56,12 +61,14 @@ struct PipelineSettings {
   // Keep finished pictures, if they are the same in every epoch (no augmentation) and all fit.
   Bytes cache = {0};
 
+  // Whether batches tell where pictures lie.
+  bool places() const { return most_boxes > 0 || fit == Fit::letterbox; }
   std::int64_t picture_bytes() const { return image.height * image.width * channels; }
   // `workers`, or the processors there are.
   int most_workers() const;
   // What finished pictures take; 0 where they are not kept.
   Bytes cache_bytes(std::int64_t samples) const;
-  // UsageError on what makes no sense.
+  // UsageError on what makes no sense, and on what cannot be done to pictures with boxes.
   void check() const;
 };
 
@@ -94,12 +101,20 @@ struct Batch {
   // With mixup: the other picture's label, and its share.
   std::span<const std::int32_t> other_labels;
   std::span<const float> other_shares;
+  // Where PipelineSettings::places: one for each sample. What is outside of an extent is zero.
+  std::span<const CanvasPlacement> placements;
+  // With most_boxes: those that training shows, box_counts[i] of sample i, from i * most_boxes on.
+  // What is behind them is unspecified.
+  std::span<const PlacedBox> boxes;  // [count][most_boxes]
+  std::span<const std::int32_t> box_counts;
+  std::int64_t most_boxes = 0;
 };
 
-// A sample's pixels are a function of (seed, epoch, its number in the source) and nothing else, and
-// which sample comes k-th one of (seed, epoch, k): the same with any number of workers and wherever
-// reading begins. With BadFiles::skip, a sample that goes bad in the middle of a run is replaced by
-// the next good one of the epoch's order; so the batches are a function of which are bad.
+// A sample's pixels and boxes are a function of (seed, epoch, its number in the source) and nothing
+// else, and which sample comes k-th one of (seed, epoch, k): the same with any number of workers
+// and wherever reading begins. With BadFiles::skip, a sample that goes bad in the middle of a run
+// is replaced by the next good one of the epoch's order; so the batches are a function of which are
+// bad.
 //
 // All members are for one thread, the consumer. Workers sleep when the queue is full, and stop when
 // the object goes. How many work follows from the time they take for a picture and the consumer for
@@ -110,7 +125,7 @@ class Pipeline {
  public:
   // `largest` bounds what any sample needs (ScanReport::largest). A sample that is beyond it, as
   // one that was replaced since, is a bad one. Everything is allocated here. UsageError on settings
-  // that make no sense.
+  // that make no sense, and on fewer most_boxes than a sample has.
   Pipeline(SourcePtr source, PipelineSettings settings, LargestImage largest);
   // In memory that other pipelines use too, made for the largest of their samples: start() of one
   // is stop() for the others.

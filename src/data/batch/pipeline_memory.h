@@ -27,6 +27,12 @@ class PipelineMemory {
     std::span<std::int64_t> samples;
     std::span<std::int32_t> other_labels;  // with mixup
     std::span<float> other_shares;
+    std::span<CanvasPlacement> placements;  // where pictures are placed
+    std::span<std::int32_t> box_counts;     // with boxes
+    std::span<PlacedBox> boxes;             // [batch][most_boxes]
+
+    // Whether a batch of these settings has room in it.
+    bool holds(const PipelineSettings& settings) const;
   };
   struct Worker {
     Room room;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/cpu.h"
+#include "data/batch/picture_cache.h"
 #include "data/batch/pipeline.h"
 #include "data/batch/pipeline_memory.h"
 
@@ -38,10 +39,14 @@ void PipelineSettings::check() const {
   if (image.height < 1 || image.width < 1) refuse("an image of no size", "expected at least 1x1");
   if (workers < 0 || workers > kMaxThreads)
     refuse(std::to_string(workers) + " workers", "expected 0 to " + std::to_string(kMaxThreads));
+  if (most_boxes < 0) refuse(std::to_string(most_boxes) + " boxes", "expected 0 or more");
+  if (most_boxes > 0) check_for_boxes(augment, "data pipeline");
+  if (fit == Fit::letterbox && augment.mixup > 0)
+    refuse("mixup of pictures of different extents", "expected it with squeezed pictures");
 }
 
 Bytes PipelineSettings::cache_bytes(std::int64_t samples) const {
-  const Bytes need{samples * (picture_bytes() + 1)};
+  const Bytes need = PictureCache::bytes(samples, picture_bytes());
   return is_constant(*this) && need <= cache ? need : Bytes{0};
 }
 

@@ -70,6 +70,10 @@ Augment parse_augment(std::string_view text, std::string_view where = "augment")
 // The text that parse_augment reads back as the same; "none" if nothing is set.
 std::string to_text(const Augment& augment);
 
+// Boxes go with a picture that is flipped, cut or coloured. UsageError, with `where` as its place,
+// on what turns, moves, covers or mixes pictures, by its name.
+void check_for_boxes(const Augment& augment, std::string_view where = "augment");
+
 // The numbers drawn for one sample. The default leaves a picture as it is.
 struct Draw {
   struct CropTry {

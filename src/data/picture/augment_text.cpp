@@ -234,4 +234,21 @@ std::string to_text(const Augment& augment) {
   return parts.empty() ? "none" : join(parts, ",");
 }
 
+void check_for_boxes(const Augment& augment, std::string_view where) {
+  constexpr std::array<std::string_view, 7> kRefused = {
+      "rotation_range", "width_shift_range", "height_shift_range",
+      "shear_range",    "zoom_range",        "cutout",
+      "mixup"};
+  for (const Key& key : keys()) {
+    if (std::ranges::find(kRefused, key.name) == kRefused.end() || key.print(augment).empty())
+      continue;
+    throw UsageError(
+        {.where = std::string(where),
+         .got = fmt::format("{}={}, which boxes do not follow", key.name, key.print(augment)),
+         .expected = "expected, with boxes, some of horizontal_flip, vertical_flip, "
+                     "random_resized_crop, brightness_range, contrast, saturation, hue, "
+                     "channel_shift_range"});
+  }
+}
+
 }  // namespace plimsoll

@@ -56,14 +56,13 @@ void round_weights(std::span<const double> exact, double sum, std::span<std::int
 
 }  // namespace
 
-std::int64_t Taps::most(std::int64_t size, std::int64_t out_size, Interpolation how) {
-  const double scale = static_cast<double>(size) / static_cast<double>(out_size);
+std::int64_t Taps::most(double scale, Interpolation how) {
   const std::int64_t all = static_cast<std::int64_t>(std::floor(2 * reach(how, scale))) + 1;
   return (all + 1) / 2 * 2;
 }
 
-std::int64_t Taps::bytes(std::int64_t size, std::int64_t out_size, Interpolation how) {
-  const std::int64_t most_taps = most(size, out_size, how) + 2;
+std::int64_t Taps::bytes(double scale, std::int64_t out_size, Interpolation how) {
+  const std::int64_t most_taps = most(scale, how) + 2;
   return Room::rounded(out_size * 4) + Room::rounded(out_size * most_taps * 2) +
          Room::rounded(most_taps * 8);
 }

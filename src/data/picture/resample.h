@@ -31,10 +31,10 @@ struct Taps {
 
   // The table for one axis, in `room`.
   static Taps make(const Stretch& in, std::int64_t out, Interpolation how, Room& room);
-  // What make() takes at most where up to `size` pixels become `out`.
-  static std::int64_t bytes(std::int64_t size, std::int64_t out, Interpolation how);
-  // How many weights a position has at most, where `size` pixels become `out`.
-  static std::int64_t most(std::int64_t size, std::int64_t out, Interpolation how);
+  // What make() takes at most where up to `scale` pixels become one, and up to `out` come out.
+  static std::int64_t bytes(double scale, std::int64_t out, Interpolation how);
+  // How many weights a position has at most, where up to `scale` pixels become one.
+  static std::int64_t most(double scale, Interpolation how);
 
   kernels::TapTable table() const { return {out, count, first.data(), weights.data()}; }
   const std::int16_t* weights_of(std::int64_t i) const { return weights.data() + i * count; }

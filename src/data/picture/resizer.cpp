@@ -141,25 +141,26 @@ void Resizer::emit_nearest(std::int64_t i, const std::uint8_t* row) noexcept {
   }
 }
 
-Bytes Resizer::bytes(Size out, int channels, Interpolation how, Size largest) {
+Bytes Resizer::bytes(Size out, int channels, Interpolation how, Size largest, Fit fit) {
   constexpr std::int64_t kPointer = sizeof(void*);
   const std::int64_t side = std::max(largest.height, largest.width);
-  const auto taps = [&](std::int64_t size, std::int64_t out_size) {
-    return std::min(Taps::most(size, out_size, how) + 2, std::max<std::int64_t>(size, 2));
-  };
+  const Reduction scale = most_reduction(largest, out, fit);
+  // A picture with the longest side either way, on the shorter side of the canvas.
+  const double most_scale = std::max({static_cast<double>(side) / static_cast<double>(out.height),
+                                      static_cast<double>(side) / static_cast<double>(out.width),
+                                      scale.height, scale.width});
+  const std::int64_t rows =
+      std::min(Taps::most(scale.height, how) + 2, std::max<std::int64_t>(largest.height, 2));
+  const std::int64_t columns = Taps::most(scale.width, how) + 2;
   const std::int64_t row = side * channels;
   const std::int64_t upright_rows =
-      Room::rounded(taps(largest.height, out.height) * row) +
-      Room::rounded((largest.width + Taps::most(largest.width, out.width, how) + 2) * channels * 2 +
-                    kernels::kLineSlack * 2);
+      Room::rounded(rows * row) +
+      Room::rounded((largest.width + columns) * channels * 2 + kernels::kLineSlack * 2);
   const std::int64_t transposed =
-      Room::rounded(row) +
-      Room::rounded((Taps::most(largest.width, out.width, how) + 2) * out.height * channels * 2);
-  const std::int64_t pointers =
-      2 * Room::rounded((Taps::most(side, std::min(out.height, out.width), how) + 2) * kPointer);
-  return {Taps::bytes(largest.height, out.height, how) +
-          Taps::bytes(largest.width, out.width, how) + std::max(upright_rows, transposed) +
-          pointers};
+      Room::rounded(row) + Room::rounded(columns * out.height * channels * 2);
+  const std::int64_t pointers = 2 * Room::rounded((Taps::most(most_scale, how) + 2) * kPointer);
+  return {Taps::bytes(scale.height, out.height, how) + Taps::bytes(scale.width, out.width, how) +
+          std::max(upright_rows, transposed) + pointers};
 }
 
 }  // namespace plimsoll

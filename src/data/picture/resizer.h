@@ -38,8 +38,9 @@ class Resizer final : public RowSink {
   // A row that lies elsewhere, and stays there to the end; instead of row() and put().
   void feed(std::int64_t y, const std::uint8_t* row) noexcept;
 
-  // What begin() takes from the room at most, for images with sides of up to `largest`.
-  static Bytes bytes(Size out, int channels, Interpolation how, Size largest);
+  // What begin() takes from the room at most, for images with sides of up to `largest` that become
+  // `out`, or that and less.
+  static Bytes bytes(Size out, int channels, Interpolation how, Size largest, Fit fit);
 
  private:
   // The upright row or, of a transposed image, column that stored row y is.

@@ -75,6 +75,7 @@ struct Transformer::State {
   std::span<std::uint8_t> unwarped;
   Resizer resizer;
   Draw draw;
+  Size extent;
   std::uint8_t* hwc = nullptr;
 };
 
@@ -95,12 +96,13 @@ Transformer& Transformer::operator=(Transformer&&) noexcept = default;
 Transformer::~Transformer() = default;
 
 RowSink& Transformer::begin(int orientation, Size stored, const Rect& crop, const Draw& draw,
-                            std::uint8_t* hwc) {
+                            std::uint8_t* hwc, std::optional<Size> extent) {
   State& state = *state_;
   state.draw = draw;
+  state.extent = extent.value_or(state.out);
   state.hwc = hwc;
   const bool warps = draw.is_affine();
-  state.resizer.expect_image({.out = state.out,
+  state.resizer.expect_image({.out = state.extent,
                               .channels = state.channels,
                               .how = state.interpolation,
                               .orientation = orientation,
@@ -115,9 +117,10 @@ RowSink& Transformer::begin(int orientation, Size stored, const Rect& crop, cons
 void Transformer::finish() {
   State& state = *state_;
   if (state.draw.is_affine())
-    warp(state.unwarped.data(), state.out, state.channels, affine_of(state.draw, state.out),
+    warp(state.unwarped.data(), state.extent, state.channels, affine_of(state.draw, state.extent),
          state.draw.fill_mode, state.draw.cval, state.hwc);
-  change_colours(state.hwc, state.out, state.channels, state.draw);
+  change_colours(state.hwc, state.extent, state.channels, state.draw);
+  if (state.extent != state.out) spread(state.hwc, state.extent, state.out, state.channels);
 }
 
 void Transformer::run(const Picture& picture, const Coverage& coverage, const Rect& crop,
@@ -144,9 +147,10 @@ void Transformer::run(const Picture& picture, const Coverage& coverage, const Re
   finish();
 }
 
-Bytes Transformer::bytes(Size out, int channels, Interpolation interpolation, Size largest) {
+Bytes Transformer::bytes(Size out, int channels, Interpolation interpolation, Size largest,
+                         Fit fit) {
   return Bytes{Room::rounded(out.width * out.height * channels)} +
-         Resizer::bytes(out, channels, interpolation, largest);
+         Resizer::bytes(out, channels, interpolation, largest, fit);
 }
 
 }  // namespace plimsoll

@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "data/picture/augment.h"
 #include "data/picture/picture.h"
+#include "data/picture/placement.h"
 #include "data/picture/row_sink.h"
 
 namespace plimsoll {
@@ -46,17 +47,21 @@ class Transformer {
 
   // Begins a picture: the part `crop` (upright image coordinates) of an image of that orientation
   // and stored size, changed as the draw says (its crop and mixup excepted), will be written as
-  // [height][width][channels] to `hwc`. The sink is to be fed the image's rows; then finish().
+  // [height][width][channels] to `hwc`. The sink is to be fed the image's rows; then finish(). With
+  // an extent, the picture becomes that large and lies at the top left, the rest is zero: the draw
+  // changes what is within the extent alone.
   RowSink& begin(int orientation, Size stored, const Rect& crop, const Draw& draw,
-                 std::uint8_t* hwc);
+                 std::uint8_t* hwc, std::optional<Size> extent = {});
   void finish();
 
   // The same for a picture, whose coverage contains the crop, of the channels of this object.
   void run(const Picture& picture, const Coverage& coverage, const Rect& crop, const Draw& draw,
            std::uint8_t* hwc);
 
-  // The most that one such object takes from its room for images of up to `largest`.
-  static Bytes bytes(Size out, int channels, Interpolation interpolation, Size largest);
+  // The most that one such object takes from its room for images of up to `largest`, with extents
+  // as extent_of() has them.
+  static Bytes bytes(Size out, int channels, Interpolation interpolation, Size largest,
+                     Fit fit = Fit::squeeze);
 
  private:
   struct State;

@@ -91,8 +91,11 @@ void Scanner::look_at(std::int64_t i) {
   if (allowance_.is_wanted()) leave_room();
   try {
     const Encoded encoded = source_.read(i, buffer_);
-    const Size size = encoded.raw ? look_at_raw(*encoded.raw) : look_at_file(encoded, i);
-    look_at_boxes(i, size);
+    if (encoded.raw)
+      look_at_raw(*encoded.raw);
+    else
+      look_at_file(encoded, i);
+    look_at_boxes(i);
     contents_[static_cast<std::size_t>(i)] =
         std::max<std::uint64_t>(1, XXH3_64bits(encoded.bytes.data(), encoded.bytes.size()));
   } catch (const DataError& error) {
@@ -126,15 +129,14 @@ void Scanner::merge_into(ScanReport& whole) {
   whole.mean.width += total_width_;
 }
 
-Size Scanner::look_at_raw(const Encoded::Pixels& raw) {
+void Scanner::look_at_raw(const Encoded::Pixels& raw) {
   ++report_.formats["uncompressed"];
   report_.coloured += raw.channels > 1;
   const Size size{.height = raw.height, .width = raw.width};
   note_size(-1, size);
-  return size;
 }
 
-Size Scanner::look_at_file(const Encoded& encoded, std::int64_t i) {
+void Scanner::look_at_file(const Encoded& encoded, std::int64_t i) {
   const std::string where = source_.where(i);
   const ImageInfo info = probe_image(encoded.bytes, where);
   // A doctor looks closely: codes that the fast path would take for zeros are damage.
@@ -148,7 +150,7 @@ Size Scanner::look_at_file(const Encoded& encoded, std::int64_t i) {
                        .expected = "expected a picture that can be decoded in the memory there is",
                        .hint = "make it smaller once, or give more --memory"},
          .does_not_fit = true});
-    return info.size();
+    return;
   }
   ++report_.formats[std::string(to_string(info.format))];
   if (is_misnamed(source_.path(i), info.format)) report_.wrong_extension.add(i);
@@ -165,7 +167,6 @@ Size Scanner::look_at_file(const Encoded& encoded, std::int64_t i) {
   const Size said = source_.annotated_size(i);
   if (said.height > 0 && said.width > 0 && said != info.size() && said != stored)
     report_.other_size.add(i);
-  return info.size();
 }
 
 namespace {
@@ -228,16 +229,17 @@ void Scanner::note_size(std::int64_t i, Size size) {
   if (i >= 0) report_.biggest.emplace_back(i, size);
 }
 
-void Scanner::look_at_boxes(std::int64_t i, Size size) {
-  // Half a pixel is rounding, not a mistake.
-  const float x = 0.5F / static_cast<float>(std::max<std::int64_t>(1, size.width));
-  const float y = 0.5F / static_cast<float>(std::max<std::int64_t>(1, size.height));
+void Scanner::look_at_boxes(std::int64_t i) {
+  constexpr float kRounding = 0.5F;  // of a pixel: no mistake
+  const Size frame = source_.annotated_size(i);
+  const float right = static_cast<float>(frame.width) + kRounding;
+  const float bottom = static_cast<float>(frame.height) + kRounding;
   for (const Box& box : source_.boxes(i)) {
     if (box.x1 < box.x0 || box.y1 < box.y0)
       report_.inverted.add(i);
     else if (!(box.x1 > box.x0 && box.y1 > box.y0))
       report_.empty.add(i);
-    else if (box.x0 < -x || box.y0 < -y || box.x1 > 1 + x || box.y1 > 1 + y)
+    else if (box.x0 < -kRounding || box.y0 < -kRounding || box.x1 > right || box.y1 > bottom)
       report_.outside.add(i);
   }
 }

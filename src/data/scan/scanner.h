@@ -51,9 +51,9 @@ class Scanner {
   void merge_into(ScanReport& whole);
 
  private:
-  Size look_at_raw(const Encoded::Pixels& raw);
-  Size look_at_file(const Encoded& encoded, std::int64_t i);
-  void look_at_boxes(std::int64_t i, Size size);
+  void look_at_raw(const Encoded::Pixels& raw);
+  void look_at_file(const Encoded& encoded, std::int64_t i);
+  void look_at_boxes(std::int64_t i);
   // False if it needs more than there is in all.
   bool decode(const Encoded& encoded, const std::string& where, const ImageInfo& info,
               const DecodeRequest& request);

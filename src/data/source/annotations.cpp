@@ -7,15 +7,27 @@
 
 namespace plimsoll {
 
-void Annotations::add_boxes(std::span<const Box> boxes, Size size) {
+bool is_frame(Size size) {
+  constexpr std::int64_t kMost = 1'000'000'000;
+  return size.height >= 1 && size.width >= 1 && size.height <= kMost && size.width <= kMost;
+}
+
+float to_corner(double pixels) {
+  constexpr double kFurthest = 1e30;
+  return static_cast<float>(std::clamp(pixels, -kFurthest, kFurthest));
+}
+
+float area_of(const Box& box) { return (box.x1 - box.x0) * (box.y1 - box.y0); }
+
+void Annotations::add_boxes(std::span<const Box> boxes, Size frame) {
+  expect(boxes.empty() || is_frame(frame), "a frame for boxes");
   if (boxes_.size() + boxes.size() > std::numeric_limits<std::uint32_t>::max())
     throw DataError({.where = "boxes", .got = "more than 2^32", .expected = "expected fewer"});
   boxes_.insert(boxes_.end(), boxes.begin(), boxes.end());
   box_ends_.push_back(static_cast<std::uint32_t>(boxes_.size()));
-  const auto pack = [](std::int64_t n) {
-    return n < 0 || n > std::numeric_limits<std::int32_t>::max() ? 0 : static_cast<std::int32_t>(n);
-  };
-  sizes_.push_back({.height = pack(size.height), .width = pack(size.width)});
+  if (!is_frame(frame)) frame = {};
+  sizes_.push_back({.height = static_cast<std::int32_t>(frame.height),
+                    .width = static_cast<std::int32_t>(frame.width)});
 }
 
 void Annotations::add_labels(std::span<const std::int32_t> labels) {

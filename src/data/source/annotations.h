@@ -1,4 +1,4 @@
-// What is known about samples beside their bytes, packed: 4 bytes for a label or a number, 24 for a
+// What is known about samples beside their bytes, packed: 4 bytes for a label or a number, 28 for a
 // box.
 #pragma once
 
@@ -10,6 +10,13 @@
 
 namespace plimsoll {
 
+// Whether an annotation's size can be one: sides of 1 to 10^9 pixels.
+bool is_frame(Size size);
+// A corner as a Box holds it. What is further out than 10^30 pixels is as far out as that.
+float to_corner(double pixels);
+// Width times height.
+float area_of(const Box& box);
+
 // Grows by add(); then read-only.
 class Annotations {
  public:
@@ -17,8 +24,9 @@ class Annotations {
   // A sample with any number of labels, or with numbers, as many as every other has.
   void add_labels(std::span<const std::int32_t> labels);
   void add_numbers(std::span<const float> numbers);
-  // A sample with boxes. All samples of a list have targets of one kind.
-  void add_boxes(std::span<const Box> boxes, Size size);
+  // A sample with boxes in that frame, whose size is known if there is one. All samples of a list
+  // have targets of one kind.
+  void add_boxes(std::span<const Box> boxes, Size frame);
   // Gives back what growing took too much of.
   void settle();
 

@@ -13,9 +13,9 @@ namespace fs = std::filesystem;
 
 // What all rows together say of a picture.
 struct ListedPicture {
-  ListRow row;             // its first
-  Size size;               // as the list gives it; zeros where it does not
-  std::vector<Box> boxes;  // corners in pixels
+  ListRow row;  // its first
+  Size size;    // as the list gives it; zeros where it does not
+  std::vector<Box> boxes;
   std::optional<Complaint> complaint;
 };
 
@@ -47,7 +47,7 @@ void add_row(const CsvRow& row, const ListColumns& columns, const ListRow& parse
              ClassNumbers& classes, ListedPicture& picture) {
   if (is_empty(row, columns, parsed)) return;
   const auto number = [&](std::size_t column) {
-    return static_cast<float>(parse_number(row, column, parsed));
+    return to_corner(parse_number(row, column, parsed));
   };
   if (parsed.label.empty())
     throw DataError(
@@ -61,6 +61,7 @@ void add_row(const CsvRow& row, const ListColumns& columns, const ListRow& parse
                            .x1 = number(at.x1),
                            .y1 = number(at.y1),
                            .label = classes.find_or_add(parsed.label, parsed.where)});
+  picture.boxes.back().area = area_of(picture.boxes.back());
 }
 
 }  // namespace
@@ -93,17 +94,9 @@ SourcePtr open_box_list(const fs::path& path, std::string_view text, const fs::p
     try {
       if (picture.complaint) throw DataError(*picture.complaint);
       const Bytes bytes = listed_size(folder, picture.row);
-      Size size = picture.size;
-      if (size.width == 0 || size.height == 0) size = stored_size(folder / picture.row.file);
-      const auto w = static_cast<float>(size.width);
-      const auto h = static_cast<float>(size.height);
-      for (Box& box : picture.boxes) {
-        box.x0 /= w;
-        box.x1 /= w;
-        box.y0 /= h;
-        box.y1 /= h;
-      }
-      source->add(picture.row.file, bytes, picture.boxes, picture.size);
+      const Size frame =
+          is_frame(picture.size) ? picture.size : stored_size(folder / picture.row.file);
+      source->add(picture.row.file, bytes, picture.boxes, frame);
     } catch (const DataError& error) {
       source->add_defect(error.complaint());
     }

@@ -127,8 +127,7 @@ SourcePtr open_coco(const fs::path& path, const SourceOptions& options) {
       const bool is_name = image.file_name.find('\0') == std::string::npos;
       if (!is_name || ::stat(picture.c_str(), &status) != 0)
         throw_file_error(picture, "cannot read the picture", is_name ? errno : EINVAL);
-      Size size = image.size;
-      if (size.width < 1 || size.height < 1) size = stored_size(picture);
+      const Size frame = is_frame(image.size) ? image.size : stored_size(picture);
       boxes.clear();
       for (const CocoBox& box : mine) {
         const auto label = categories.by_id.find(box.category);
@@ -137,16 +136,15 @@ SourcePtr open_coco(const fs::path& path, const SourceOptions& options) {
                            .got = "a box of category " + std::to_string(box.category),
                            .expected = "expected one of the " +
                                        std::to_string(categories.by_id.size()) + " categories"});
-        const auto w = static_cast<float>(size.width);
-        const auto h = static_cast<float>(size.height);
-        boxes.push_back({.x0 = box.x / w,
-                         .y0 = box.y / h,
-                         .x1 = (box.x + box.width) / w,
-                         .y1 = (box.y + box.height) / h,
+        boxes.push_back({.x0 = box.x0,
+                         .y0 = box.y0,
+                         .x1 = box.x1,
+                         .y1 = box.y1,
                          .label = label->second,
-                         .crowd = box.crowd});
+                         .crowd = box.crowd,
+                         .area = box.area});
       }
-      source->add(image.file_name, Bytes{status.st_size}, boxes, image.size);
+      source->add(image.file_name, Bytes{status.st_size}, boxes, frame);
     } catch (const DataError& problem) {
       source->add_defect(problem.complaint());
     }

@@ -21,8 +21,9 @@ struct CocoImage {
 struct CocoBox {
   std::int64_t image = 0;
   std::int64_t category = 0;
-  float x = 0, y = 0, width = 0, height = 0;  // pixels from 0
+  float x0 = 0, y0 = 0, x1 = 0, y1 = 0;  // pixels from 0: x + width in double, then rounded
   bool crowd = false;
+  float area = 0;  // as given; else width times height
 };
 
 struct CocoCategory {
@@ -44,7 +45,8 @@ CocoFile read_coco(const std::filesystem::path& path);
 // `path` is the JSON file, or a folder with one in it or in its sub-folder annotations; of several,
 // the one with options.part in its name. Pictures are looked for in options.images, else where COCO
 // and common exporters put them. Classes are the categories by id, which need not be dense.
-// Pictures that are missing become defects, as do boxes of unknown images or categories.
+// Pictures that are missing, or have no size where the file gives none, become defects, as do boxes
+// of unknown images or categories.
 SourcePtr open_coco(const std::filesystem::path& path, const SourceOptions& options);
 
 // Whether a folder has annotations/*.json or *.coco.json.

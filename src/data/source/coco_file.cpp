@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "data/source/annotations.h"
 #include "data/source/coco.h"
 
 namespace plimsoll {
@@ -69,6 +70,7 @@ class CocoEvents final : public nlohmann::json_sax<nlohmann::json> {
       category_ = {};
       has_id_ = false;
       corners_ = 0;
+      area_.reset();
     }
     return true;
   }
@@ -138,15 +140,24 @@ class CocoEvents final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool number(double value) {
-    if (list_ == List::annotations && depth_ == kElement + 1 && key_ == "bbox") {
-      const auto corner = static_cast<float>(value);
-      if (corners_ == 0) box_.x = corner;
-      if (corners_ == 1) box_.y = corner;
-      if (corners_ == 2) box_.width = corner;
-      if (corners_ == 3) box_.height = corner;
+    if (list_ != List::annotations) return true;
+    if (is_in_element() && key_ == "area") area_ = value;
+    if (depth_ == kElement + 1 && key_ == "bbox") {
+      if (std::cmp_less(corners_, bbox_.size())) bbox_[static_cast<std::size_t>(corners_)] = value;
       ++corners_;
     }
     return true;
+  }
+
+  CocoBox finish_box() const {
+    const auto [x, y, width, height] = bbox_;
+    CocoBox box = box_;
+    box.x0 = to_corner(x);
+    box.y0 = to_corner(y);
+    box.x1 = to_corner(x + width);
+    box.y1 = to_corner(y + height);
+    box.area = to_corner(area_.value_or(width * height));
+    return box;
   }
 
   void finish_element() {
@@ -165,7 +176,7 @@ class CocoEvents final : public nlohmann::json_sax<nlohmann::json> {
       if (category_.name.empty()) missing("category", file_.categories.size(), "name");
       file_.categories.push_back(std::move(category_));
     } else if (list_ == List::annotations && corners_ == 4) {
-      file_.boxes.push_back(box_);
+      file_.boxes.push_back(finish_box());
     }
     key_.clear();
   }
@@ -180,6 +191,8 @@ class CocoEvents final : public nlohmann::json_sax<nlohmann::json> {
   CocoCategory category_;
   bool has_id_ = false;
   int corners_ = 0;
+  std::array<double, 4> bbox_{};  // x, y, width, height
+  std::optional<double> area_;
   bool seen_list_ = false;
 };
 

@@ -1,8 +1,13 @@
 #include "data/source/record_parser.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <utility>
 
+#include "data/codec/decode.h"
 #include "format/protobuf.h"
 
 namespace plimsoll {
@@ -19,7 +24,31 @@ std::string class_text(std::optional<std::int64_t> number, std::string_view name
   return number ? std::to_string(*number) : "'" + std::string(name) + "'";
 }
 
+// Where the record does not tell the picture's size: as its header has it.
+Size stored_size(std::span<const std::byte> image, const std::string& where) {
+  try {
+    const ImageInfo info = probe_image(image, where);
+    return {.height = info.stored_height, .width = info.stored_width};
+  } catch (const DataError& error) {
+    throw DataError(
+        {.where = where,
+         .got = "boxes as fractions, and no image/height and image/width; " + error.complaint().got,
+         .expected = "expected the picture's size, or a picture that tells it"});
+  }
+}
+
 }  // namespace
+
+float pixels_of(float fraction, std::int64_t side) {
+  const double exact = static_cast<double>(fraction) * static_cast<double>(side);
+  const double whole = std::round(exact);
+  const float size = std::abs(fraction);
+  const double rounding =
+      static_cast<double>(std::nextafter(size, std::numeric_limits<float>::infinity())) -
+      static_cast<double>(size);
+  const bool is_whole = std::abs(exact - whole) <= rounding * static_cast<double>(side);
+  return to_corner(is_whole ? whole : exact);
+}
 
 RecordParser::RecordParser(RecordKeys asked, LabelMap map, std::vector<std::string> class_names)
     : asked_(std::move(asked)), map_(std::move(map)), class_names_(std::move(class_names)) {}
@@ -55,9 +84,7 @@ RecordSample RecordParser::parse(std::span<const std::byte> record, const std::s
     sample.label = label_of(where);
     return sample;
   }
-  read_boxes(where);
-  sample.boxes = boxes_;
-  sample.size = {.height = first_int("image/height"), .width = first_int("image/width")};
+  read_boxes(sample, where);
   return sample;
 }
 
@@ -118,42 +145,60 @@ std::int64_t RecordParser::first_int(std::string_view key) const {
   return feature == nullptr ? 0 : feature->first_int().value_or(0);
 }
 
-void RecordParser::read_boxes(const std::string& where) {
-  const std::vector<float> x0 = floats("/bbox/xmin");
-  const std::vector<float> y0 = floats("/bbox/ymin");
-  const std::vector<float> x1 = floats("/bbox/xmax");
-  const std::vector<float> y1 = floats("/bbox/ymax");
+void RecordParser::read_boxes(RecordSample& sample, const std::string& where) {
+  const std::array<std::vector<float>, 4> corners{floats("/bbox/xmin"), floats("/bbox/ymin"),
+                                                  floats("/bbox/xmax"), floats("/bbox/ymax")};
+  const std::vector<float> areas = floats("/area");
   const std::vector<std::int64_t> numbers = ints("/class/label");
+  const std::vector<std::int64_t> difficult = ints("/difficult");
+  const std::vector<std::int64_t> crowd = ints("/is_crowd");
   const Feature* text = example_.find(keys_.object + "/class/text");
   const auto names =
       text == nullptr ? std::vector<std::span<const std::byte>>() : text->bytes_values();
-  const std::size_t count = x0.size();
+  const std::size_t count = corners[0].size();
   const std::size_t classes = numbers.empty() ? names.size() : numbers.size();
-  if (y0.size() != count || x1.size() != count || y1.size() != count || classes != count)
+  if (classes != count || std::ranges::any_of(corners, [&](auto& c) { return c.size() != count; }))
     throw DataError({.where = where,
-                     .got = "lists of " + std::to_string(count) + ", " + std::to_string(y0.size()) +
-                            ", " + std::to_string(x1.size()) + ", " + std::to_string(y1.size()) +
-                            " corners and " + std::to_string(classes) + " classes",
+                     .got = "lists of " + std::to_string(count) + ", " +
+                            std::to_string(corners[1].size()) + ", " +
+                            std::to_string(corners[2].size()) + ", " +
+                            std::to_string(corners[3].size()) + " corners and " +
+                            std::to_string(classes) + " classes",
                      .expected = "expected as many of each under " + keys_.object});
-  const std::vector<std::int64_t> difficult = ints("/difficult");
-  const std::vector<std::int64_t> crowd = ints("/is_crowd");
+  // What a record need not have is there for every box or for none.
+  const auto check_length = [&](std::string_view key, std::size_t length) {
+    if (length != 0 && length != count)
+      throw DataError({.where = where,
+                       .got = std::to_string(length) + " values under " + keys_.object +
+                              std::string(key) + " for " + std::to_string(count) + " boxes",
+                       .expected = "expected one for each"});
+  };
+  check_length("/class/text", names.size());
+  check_length("/area", areas.size());
+  check_length("/difficult", difficult.size());
+  check_length("/is_crowd", crowd.size());
   boxes_.clear();
+  sample.size = {.height = first_int("image/height"), .width = first_int("image/width")};
+  if (count > 0 && !is_frame(sample.size)) sample.size = stored_size(sample.image, where);
   for (std::size_t i = 0; i < count; ++i) {
     const auto number = numbers.empty() ? std::nullopt : std::optional(numbers[i]);
-    const std::string_view name = i < names.size() ? as_text(names[i]) : std::string_view();
+    const std::string_view name = names.empty() ? std::string_view() : as_text(names[i]);
     const auto label = number ? labels_->find(*number, name) : labels_->find(name);
     if (!label)
       throw DataError({.where = where,
                        .got = "a box of class " + class_text(number, name),
                        .expected = labels_->expected()});
-    boxes_.push_back({.x0 = x0[i],
-                      .y0 = y0[i],
-                      .x1 = x1[i],
-                      .y1 = y1[i],
-                      .label = *label,
-                      .difficult = i < difficult.size() && difficult[i] != 0,
-                      .crowd = i < crowd.size() && crowd[i] != 0});
+    Box box{.x0 = pixels_of(corners[0][i], sample.size.width),
+            .y0 = pixels_of(corners[1][i], sample.size.height),
+            .x1 = pixels_of(corners[2][i], sample.size.width),
+            .y1 = pixels_of(corners[3][i], sample.size.height),
+            .label = *label,
+            .difficult = !difficult.empty() && difficult[i] != 0,
+            .crowd = !crowd.empty() && crowd[i] != 0};
+    box.area = areas.empty() ? area_of(box) : areas[i];
+    boxes_.push_back(box);
   }
+  sample.boxes = boxes_;
 }
 
 std::vector<std::string> RecordParser::settle(Annotations& annotations) {

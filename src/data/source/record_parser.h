@@ -21,8 +21,13 @@ struct RecordSample {
   std::span<const std::byte> image;   // within the record
   std::optional<std::int32_t> label;  // until RecordParser::settle; nothing: it has boxes
   std::span<const Box> boxes;         // until the next record
-  Size size;                          // as annotated; zeros where it is not
+  Size size;  // the frame of the boxes; zeros where there is neither box nor size
 };
+
+// A fraction of a side of so many pixels, in pixels. One that differs from a whole pixel's fraction
+// by no more than rounding to f32 does, is that pixel: so the same boxes come from records as from
+// files that hold pixels.
+float pixels_of(float fraction, std::int64_t side);
 
 // Reads one record after the other. What keys mean is settled by the first that has an image and a
 // class.
@@ -31,8 +36,9 @@ class RecordParser {
   // `map` and `class_names` as RecordLabels has them; both may be empty.
   RecordParser(RecordKeys asked, LabelMap map, std::vector<std::string> class_names);
 
-  // DataError, with `where` as its place, on what is no Example, lacks the image or the class, or
-  // has lists of boxes that do not fit together.
+  // Corners become pixels by image/height and image/width, else by the header of the image.
+  // DataError, with `where` as its place, on what is no Example, lacks the image or the class, has
+  // lists of boxes that do not fit together, or boxes and no size.
   RecordSample parse(std::span<const std::byte> record, const std::string& where);
 
   // Gives every label its final number and returns the names in that order. To be called once,
@@ -56,7 +62,7 @@ class RecordParser {
   const Feature* find(const std::string& key) const;
   std::span<const std::byte> image_of(const std::string& where) const;
   std::int32_t label_of(const std::string& where);
-  void read_boxes(const std::string& where);
+  void read_boxes(RecordSample& sample, const std::string& where);
   std::vector<float> floats(std::string_view key) const;
   std::vector<std::int64_t> ints(std::string_view key) const;
   std::int64_t first_int(std::string_view key) const;

@@ -66,19 +66,22 @@ TargetKind find_target_kind(std::string_view name) {
                                      : static_cast<TargetKind>(found - kTargetKinds.begin());
 }
 
-bool is_usable(const Box& box) {
-  // Written so that a NaN fails every comparison.
-  const float x0 = std::max(box.x0, 0.0F);
-  const float y0 = std::max(box.y0, 0.0F);
-  const float x1 = std::min(box.x1, 1.0F);
-  const float y1 = std::min(box.y1, 1.0F);
-  return x1 > x0 && y1 > y0;
+bool is_usable(const Box& box, Size frame) {
+  // Written so that a NaN fails a comparison.
+  const auto is_stretch = [](float from, float to, std::int64_t side) {
+    const auto whole = static_cast<float>(side);
+    return from < to && from < whole && to > 0 && from >= -whole && to <= 2 * whole;
+  };
+  return is_stretch(box.x0, box.x1, frame.width) && is_stretch(box.y0, box.y1, frame.height);
 }
+
+bool is_trained_on(const Box& box, Size frame) { return !box.crowd && is_usable(box, frame); }
 
 void count_samples(const Source& source, Index& index) {
   index.samples = source.size();
-  index.boxes = 0;
-  index.max_boxes = 0;
+  index.boxes = index.unusable_boxes = index.crowds = 0;
+  index.max_boxes = index.max_truths = 0;
+  index.background = 0;
   index.per_class.assign(source.class_names().size(), 0);
   const auto count = [&](std::int32_t label) {
     if (label >= 0 && std::cmp_less(label, index.per_class.size()))
@@ -86,10 +89,22 @@ void count_samples(const Source& source, Index& index) {
   };
   for (std::int64_t i = 0; i < source.size(); ++i) {
     const std::span<const Box> boxes = source.boxes(i);
+    const Size frame = boxes.empty() ? Size{} : source.annotated_size(i);
+    std::int64_t trained_on = 0;
+    for (const Box& box : boxes) {
+      count(box.label);
+      if (!is_usable(box, frame))
+        ++index.unusable_boxes;
+      else
+        ++(box.crowd ? index.crowds : trained_on);
+    }
     index.boxes += std::ssize(boxes);
-    index.max_boxes = std::max<std::int64_t>(index.max_boxes, std::ssize(boxes));
-    for (const Box& box : boxes) count(box.label);
-    if (!source.has_boxes()) count(source.label(i));
+    index.max_boxes = std::max(index.max_boxes, trained_on);
+    index.max_truths = std::max<std::int64_t>(index.max_truths, std::ssize(boxes));
+    if (source.has_boxes())
+      index.background += trained_on == 0;
+    else
+      count(source.label(i));
     for (std::int32_t label : source.labels(i)) count(label);
   }
 }

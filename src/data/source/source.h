@@ -18,20 +18,26 @@
 
 namespace plimsoll {
 
-// A labelled rectangle. Corners are fractions of the picture's width and height in the frame of the
-// annotation (Source::annotated_size): the stored picture's, unless that size is the one which the
-// picture has after its EXIF orientation. As published, so it may be inverted, empty or outside.
+// A labelled rectangle, in pixels of the annotation's frame (Source::annotated_size): (0, 0) is the
+// upper left corner of the picture, (width, height) its lower right one, and x1 - x0 a width. The
+// frame is the stored picture's, unless its size is the one which the picture has after its EXIF
+// orientation. As published, so it may be inverted, empty, outside or no number.
 struct Box {
   float x0 = 0, y0 = 0, x1 = 0, y1 = 0;
   std::int32_t label = 0;
   bool difficult = false;
   bool crowd = false;
+  float area = 0;  // pixels: of the outline where the annotation tells it, else the rectangle's
 
   bool operator==(const Box&) const = default;
 };
 
-// Has an area, inside the picture after clipping. Others must not reach a loss.
-bool is_usable(const Box& box);
+// Has an area, inside the picture after clipping, and reaches out of it by no more than the
+// picture's own width or height. Others must not reach a loss. `frame`: the size of what its pixels
+// are pixels of.
+bool is_usable(const Box& box, Size frame);
+// Whether training shows it: usable, and no crowd.
+bool is_trained_on(const Box& box, Size frame);
 
 // What is known of every sample of a source.
 enum class TargetKind : std::uint8_t {
@@ -52,13 +58,17 @@ struct Index {
   std::int64_t samples = 0;
   std::int64_t files = 0;
   std::vector<std::int64_t> per_class;  // samples by class; of sources with boxes, boxes by class
-  std::int64_t boxes = 0;
-  std::int64_t max_boxes = 0;      // of one sample
-  Bytes encoded;                   // all samples together; of a part, in proportion
-  Bytes largest_encoded;           // no read() fills more than this
-  Bytes memory;                    // what the source holds; of a part, beside the whole
-  Bytes opening;                   // the most it held beside that while it was made
-  std::vector<std::string> notes;  // what was passed over or chosen, for people
+  std::int64_t boxes = 0;               // all of them: trained on, unusable and crowds
+  std::int64_t max_boxes = 0;           // of one sample, that training shows (is_trained_on)
+  std::int64_t max_truths = 0;          // of one sample, all of them
+  std::int64_t unusable_boxes = 0;      // left out of training, as are
+  std::int64_t crowds = 0;              // those that are usable
+  std::int64_t background = 0;          // samples without a box to train on, in sources with boxes
+  Bytes encoded;                        // all samples together; of a part, in proportion
+  Bytes largest_encoded;                // no read() fills more than this
+  Bytes memory;                         // what the source holds; of a part, beside the whole
+  Bytes opening;                        // the most it held beside that while it was made
+  std::vector<std::string> notes;       // what was passed over or chosen, for people
   // Of a set that is published in parts: which this is ("train"; empty: all of them), and which
   // there are.
   std::string part;
@@ -96,7 +106,8 @@ class Source {
   // The class of sample i; -1 where it has none.
   virtual std::int32_t label(std::int64_t i) const = 0;
   virtual std::span<const Box> boxes(std::int64_t i) const = 0;
-  // The picture's size as the annotation gives it; zeros where it does not.
+  // The frame that boxes are in: the picture's size as the annotation gives it, else as the picture
+  // is stored. Zeros where there is neither box nor size.
   virtual Size annotated_size(std::int64_t i) const = 0;
   // The sample's number in the data as listed: it stays when others are left out or split off, so
   // randomness that hangs on it stays too.
@@ -117,7 +128,7 @@ class Source {
   virtual const std::vector<Complaint>& defects() const = 0;
 };
 
-// Fills samples, per_class, boxes and max_boxes of an index from what the source says of each.
+// Fills samples, per_class and all that counts boxes from what the source says of each sample.
 void count_samples(const Source& source, Index& index);
 
 // What sources hold together: one that several are parts of is there once.

@@ -204,17 +204,17 @@ std::int64_t count_pictures(const VocFolders& folders) {
 
 // VOC counts pixels from 1 and includes the last: [1, width] is the whole picture. Corners that
 // coincide are a slip of the annotator's hand, not a pixel, and stay an empty box.
-Box to_box(const VocObject& object, Size size, std::int32_t label) {
-  const auto w = static_cast<double>(size.width);
-  const auto h = static_cast<double>(size.height);
+Box to_box(const VocObject& object, std::int32_t label) {
   const double first_x = object.xmin < object.xmax ? object.xmin - 1 : object.xmin;
   const double first_y = object.ymin < object.ymax ? object.ymin - 1 : object.ymin;
-  return {.x0 = static_cast<float>(first_x / w),
-          .y0 = static_cast<float>(first_y / h),
-          .x1 = static_cast<float>(object.xmax / w),
-          .y1 = static_cast<float>(object.ymax / h),
+  Box box{.x0 = to_corner(first_x),
+          .y0 = to_corner(first_y),
+          .x1 = to_corner(object.xmax),
+          .y1 = to_corner(object.ymax),
           .label = label,
           .difficult = object.difficult};
+  box.area = area_of(box);
+  return box;
 }
 
 }  // namespace
@@ -261,12 +261,12 @@ SourcePtr open_voc(const VocFolders& folders, const SourceOptions& options) {
             {.where = path.string(),
              .got = "no picture '" + annotation.filename + "' in " + places_text(folders),
              .expected = "expected the one it is about"});
-      Size size = annotation.size;
-      if (size.width == 0 || size.height == 0) size = stored_size(folders.root / picture->relative);
+      Size frame = annotation.size;
+      if (!is_frame(frame)) frame = stored_size(folders.root / picture->relative);
       boxes.clear();
       for (const VocObject& object : annotation.objects)
-        boxes.push_back(to_box(object, size, classes.find_or_add(object.name, path.string())));
-      source->add(picture->relative, picture->size, boxes, annotation.size);
+        boxes.push_back(to_box(object, classes.find_or_add(object.name, path.string())));
+      source->add(picture->relative, picture->size, boxes, frame);
     } catch (const DataError& error) {
       source->add_defect(error.complaint());
     }

@@ -47,9 +47,9 @@ std::vector<std::string> voc_parts(const std::filesystem::path& root);
 
 // All XML files, or those that ImageSets/Main/<part>.txt names where there is one. A picture is
 // looked for beside its XML file and in the folders of pictures. Classes are the names of the
-// objects, in order. Corners become fractions by the annotation's size, or the picture's where that
-// is missing. Annotations that cannot be read or whose picture is missing become defects; pictures
-// without one are noted.
+// objects, in order. A box is [xmin - 1, ymin - 1, xmax, ymax] of them, so its width is VOC's xmax
+// - xmin + 1. Annotations that cannot be read, without a size whose picture has none either, or
+// whose picture is missing become defects; pictures without one are noted.
 SourcePtr open_voc(const VocFolders& folders, const SourceOptions& options);
 
 }  // namespace plimsoll

@@ -1,0 +1,30 @@
+// The anchors of a detector's levels over its canvas, for ops and for those who ask what they
+// reach.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "boxes/anchors.h"
+#include "ops/calls.h"
+
+namespace plimsoll {
+
+// Three sizes of each octave times the ratios 1:2, 1:1 and 2:1.
+inline constexpr std::int64_t kAnchorsOfACell = 9;
+
+struct Cells {
+  std::int64_t rows = 0, columns = 0;
+};
+
+// Level l of a pyramid has anchors of base * 2^l and those a third and two thirds of an octave
+// above.
+std::vector<boxes::AnchorLevel> detection_anchors(std::int64_t canvas_height,
+                                                  std::int64_t canvas_width,
+                                                  const std::vector<Cells>& levels,
+                                                  std::int64_t base);
+
+// As attributes of an op over these levels.
+ops::AnchorAttrs attrs_of(std::span<const boxes::AnchorLevel> levels);
+
+}  // namespace plimsoll
