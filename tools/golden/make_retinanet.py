@@ -29,9 +29,9 @@ STEPS, MOMENTUM, CLASSES, BETA = 10, 0.9, 5, 0.5
 COUNTS = (0, 1, 30)
 # canvas, rate with BatchNorm trained and frozen
 RECIPES = {
-    "retinanet_r50": ((96, 128), 2e-3, 2e-3),
-    "retinanet_mini": ((128, 160), 2e-3, 2e-3),
-    "retinanet_lite0": ((128, 160), 2e-3, 2e-3),
+    "retinanet_r50": ((64, 96), 2e-5, 4e-6),
+    "retinanet_mini": ((128, 160), 1e-3, 5e-4),
+    "retinanet_lite0": ((64, 128), 5e-4, 2e-4),
 }
 MORE = ("moving_mean: 0.2*r; moving_variance: 2+r; then times the factor and plus the shift of the "
         "suffix in `changes` that the weight's name has")
@@ -46,7 +46,7 @@ CHANGES = {
 }
 OWN_CHANGES = {
     "retinanet_r50": {".bn3/gamma": (0.2, 0.0), "cls_logits/kernel": (0.3, 0.0)},
-    "retinanet_mini": {".bn2/gamma": (0.4, 0.0), "cls_logits/kernel": (0.35, 0.0)},
+    "retinanet_mini": {".bn2/gamma": (0.4, 0.0), "cls_logits/kernel": (0.25, 0.0)},
     "retinanet_lite0": {"cls_logits/kernel": (0.5, 0.0)},
 }
 
@@ -156,8 +156,11 @@ def measure(network, norm, rate, dtype):
 
 
 def gaps(single, double):
-    largest = max(np.linalg.norm(single["gradients"][name] - g) / np.linalg.norm(g)
-                  for name, g in double["gradients"].items())
+    """Of float32. Gradients that are zero but for rounding have no digits to compare."""
+    norms = {name: np.linalg.norm(g) for name, g in double["gradients"].items()}
+    whole = np.sqrt(sum(norm**2 for norm in norms.values()))
+    largest = max(np.linalg.norm(single["gradients"][name] - g) / norms[name]
+                  for name, g in double["gradients"].items() if norms[name] > 1e-9 * whole)
     losses = np.asarray(double["losses"])
     steps = np.abs(np.asarray(single["losses"]) - losses) / losses
     return {"loss": short(steps[0], 3), "gradients": short(largest, 3),
