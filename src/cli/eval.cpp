@@ -47,6 +47,7 @@ SourcePtr open_data(const Settings& s, const job::TrainedModel& trained) {
   if (trained.targets == TargetKind::labels) reading.reading = Reading::labels;
   if (trained.targets == TargetKind::numbers) reading.reading = Reading::numbers;
   reading.preferred_parts = {"test", "val", "train"};
+  reading.whole_voc = false;
   SourcePtr source = open_source(s.data, reading);
   if (source->target_kind() != trained.targets)
     throw DataError({.where = s.data,

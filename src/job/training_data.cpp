@@ -81,7 +81,9 @@ void settle_boxes(TrainingSettings& settings, TrainingData& loaded) {
 
 TrainingData load_data(TrainingSettings& settings, const Budget& budget, int threads,
                        const OnScan& on_scan) {
-  TrainingData loaded{.train = open_source(settings.data, settings.reading.source_options())};
+  SourceOptions reading = settings.reading.source_options();
+  reading.whole_voc = !settings.model.detects();
+  TrainingData loaded{.train = open_source(settings.data, reading)};
   if (loaded.train->has_boxes() != settings.model.detects())
     throw UsageError(
         {.where = "DATA",

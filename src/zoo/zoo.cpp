@@ -5,6 +5,20 @@
 
 namespace plimsoll::zoo {
 
+namespace {
+
+// Rates of detectors are for 16 images a step, as their authors give them.
+Recipe detector_recipe(const char* optimizer, double lr) {
+  return {.optimizer = optimizer,
+          .lr = lr,
+          .lr_batch = 16,
+          .schedule = "cosine",
+          .warmup = 1000,
+          .augment = "horizontal_flip"};
+}
+
+}  // namespace
+
 const std::vector<Network>& networks() {
   static const std::vector<Network> all = {
       {"inception_v3", "Szegedy et al. 2015, as in Keras", 299, 3, 1000, "tf", inception_v3},
@@ -42,7 +56,8 @@ const std::vector<Network>& networks() {
        "torch",
        retinanet_r50,
        32,
-       {"backbone.body.*"}},
+       {"backbone.body.*"},
+       detector_recipe("sgd", 0.01)},
       {"retinanet_lite0",
        "detector on efficientnet_lite0, to start from its weights",
        {320, 416},
@@ -51,7 +66,8 @@ const std::vector<Network>& networks() {
        "tf",
        retinanet_lite0,
        24,
-       {"stem_*", "block*"}},
+       {"stem_*", "block*"},
+       detector_recipe("adam", 0.002)},
       {"retinanet_mini",
        "small detector that learns from nothing",
        {192, 256},
@@ -60,7 +76,8 @@ const std::vector<Network>& networks() {
        "tf",
        retinanet_mini,
        16,
-       {"backbone.body.*"}},
+       {"backbone.body.*"},
+       detector_recipe("adam", 0.002)},
   };
   return all;
 }

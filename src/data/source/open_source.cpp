@@ -79,7 +79,11 @@ std::vector<fs::path> shards_in(const fs::path& folder) {
 
 SourcePtr open_folder(const fs::path& folder, const SourceOptions& options);
 
-SourcePtr open_voc_folder(const fs::path& folder, const SourceOptions& options) {
+SourcePtr open_voc_folder(const fs::path& folder, const SourceOptions& asked) {
+  SourceOptions options = asked;
+  if (options.part.empty() && !options.whole_voc)
+    for (const std::string& part : options.preferred_parts)
+      if (options.part.empty() && has_voc_list(folder, part)) options.part = part;
   const PartChoice choice{.part = part_of(options.part), .parts = voc_parts(folder), .chosen = {}};
   if (!options.part.empty() && !has_voc_list(folder, options.part))
     throw no_such_part(options, folder.string(), choice.parts);

@@ -39,6 +39,7 @@ struct SourceOptions {
   // lists ("trainval"). Empty: all of VOC, of others the first of preferred_parts that is there.
   std::string part = {};
   std::vector<std::string> preferred_parts = {"train", "val", "test"};
+  bool whole_voc = true;  // false: VOC too is read by the first of them that it has a list of
   Reading reading = Reading::found;
   std::filesystem::path cache = {};      // where compressed shards are unpacked
   std::filesystem::path images = {};     // COCO, CSV: the folder of the pictures
