@@ -32,7 +32,8 @@ void print_json(const job::FileReport& report) {
                               {"optimizer", text_or_null(report.file.optimizer.name)},
                               {"refused", text_or_null(report.refused)},
                               {"unmatched", nlohmann::ordered_json::array()},
-                              {"others", report.file.others}};
+                              {"others", report.file.others},
+                              {"notes", report.file.notes}};
   for (const interop::Mismatch& mismatch : report.matching.mismatches)
     json["unmatched"].push_back(
         {{"network", text_or_null(mismatch.ours)}, {"file", text_or_null(mismatch.theirs)}});
@@ -61,6 +62,7 @@ void print_text(const job::FileReport& report) {
   if (!file.others.empty())
     line("beside", fmt::format("{} tensors that are no weights ({}{})", file.others.size(),
                                file.others[0], file.others.size() > 1 ? ", ..." : ""));
+  for (const std::string& note : file.notes) line("note", note);
   if (!report.refused.empty()) fmt::print("\nthe network cannot be built: {}\n", report.refused);
   if (report.model.empty() || report.tensors == 0 || !report.refused.empty()) return;
   const auto& left = report.matching.mismatches;

@@ -77,6 +77,8 @@ struct ImportedFile {
   // How pictures are made into input for these weights, see data/picture/normalise.h; empty: not
   // known.
   std::string preprocessing;
+  // What was made of the file that its reader should know of, for people; whole sentences.
+  std::vector<std::string> notes;
 };
 
 // Opens a file by its content, whatever it is called; a TensorFlow checkpoint by its prefix

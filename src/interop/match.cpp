@@ -6,6 +6,7 @@
 
 #include "interop/axes.h"
 #include "interop/keras_words.h"
+#include "zoo/detection_heads.h"
 
 namespace plimsoll::interop {
 namespace {
@@ -62,6 +63,11 @@ class Matcher {
   Matcher(const ImportedFile& file, const std::vector<nn::Layer>& layers) : file_(file) {
     for (const nn::Layer& layer : layers)
       if (!layer.parameters.empty()) ours_.push_back(&layer);
+    const auto found = std::find_if(ours_.begin(), ours_.end(), [](const nn::Layer* layer) {
+      return layer->name == zoo::kClassOutput;
+    });
+    is_detector_ = found != ours_.end();
+    if (!ours_.empty()) classes_ = is_detector_ ? *found : ours_.back();
   }
 
   Matching by_order() {
@@ -80,8 +86,16 @@ class Matcher {
   }
 
   Matching by_name() {
+    const bool is_body = is_detector_ && std::none_of(file_.layers.begin(), file_.layers.end(),
+                                                      [](const ImportedLayer& layer) {
+                                                        return layer.name.starts_with("backbone.");
+                                                      });
     return by_key([](const ImportedLayer& layer) { return layer.name; },
-                  [](const nn::Layer& layer) { return layer.name; }, false);
+                  [&](const nn::Layer& layer) {
+                    const bool cut = is_body && layer.name.starts_with(zoo::kBodyPrefix);
+                    return cut ? layer.name.substr(zoo::kBodyPrefix.size()) : layer.name;
+                  },
+                  false);
   }
 
   Matching by_class() {
@@ -118,7 +132,8 @@ class Matcher {
   // Weights of a layer go by their places where the file's words may be another version's, and by
   // their words where the file's order is its own.
   void pair(const nn::Layer& ours, const ImportedLayer& theirs, bool by_place) {
-    if (&ours == ours_.back()) result_.head_width = width_of(file_, theirs);
+    if (&ours == classes_)
+      result_.head_width = width_of(file_, theirs) / (is_detector_ ? zoo::kAnchorsPerCell : 1);
     std::vector<bool> taken(theirs.weights.size());
     for (std::size_t p = 0; p < ours.parameters.size(); ++p) {
       const nn::Parameter& parameter = ours.parameters[p];
@@ -143,6 +158,11 @@ class Matcher {
         result_.mismatches.push_back({"", theirs_text(file_, theirs, theirs.weights[w])});
   }
 
+  bool is_of_head(const nn::Layer& layer) const {
+    if (!is_detector_) return &layer == classes_;
+    return layer.name.starts_with(zoo::kPyramidPrefix) || layer.name.starts_with(zoo::kHeadPrefix);
+  }
+
   static std::optional<std::size_t> find_weight(const ImportedLayer& layer, std::string_view name) {
     for (std::size_t w = 0; w < layer.weights.size(); ++w)
       if (is_same_weight(name, layer.weights[w].weight)) return w;
@@ -151,7 +171,7 @@ class Matcher {
 
   void leave(const nn::Parameter& parameter, const std::string& theirs, const nn::Layer& layer) {
     result_.mismatches.push_back({ours_text(parameter), theirs});
-    if (&layer != ours_.back()) is_head_alone_ = false;
+    if (!is_of_head(layer)) is_head_alone_ = false;
   }
   void leave(const nn::Layer& layer) {
     for (const nn::Parameter& parameter : layer.parameters) leave(parameter, "", layer);
@@ -168,6 +188,8 @@ class Matcher {
 
   const ImportedFile& file_;
   std::vector<const nn::Layer*> ours_;
+  const nn::Layer* classes_ = nullptr;  // the layer that tells them apart
+  bool is_detector_ = false;
   Matching result_;
   bool is_head_alone_ = true;
 };

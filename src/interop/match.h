@@ -27,13 +27,16 @@ struct Mismatch {
 struct Matching {
   std::vector<Match> matches;
   std::vector<Mismatch> mismatches;
-  bool replaces_head = false;  // all of them are of the network's last layer with weights
-  // Outputs of the file's layer that is that one's; 0: it has none.
+  // All of them are of the network's last layer with weights; of a detector: of its pyramid and
+  // heads.
+  bool replaces_head = false;
+  // Classes that the file's layer tells apart which is that one's; 0: it has none.
   std::int64_t head_width = 0;
 };
 
 // `layers`: the network's, in Keras's order. By the file's naming, or by names if asked for. By
-// order, the numbers of layers must agree but for those of the head, or nothing matches.
+// order, the numbers of layers must agree but for those of the head, or nothing matches. By names,
+// a classifier's layers are those of a detector's body ("conv1" is "backbone.body.conv1").
 Matching match(const ImportedFile& file, const std::vector<nn::Layer>& layers,
                bool by_name = false);
 

@@ -18,31 +18,35 @@ const Ints kFromKeras{0, 3, 1, 2};
 
 class OnnxTranslator {
  public:
-  OnnxTranslator(const Graph& graph, ValueId logits, const std::vector<NamedTensor>& weights,
-                 const OnnxOptions& options)
+  OnnxTranslator(const Graph& graph, const nn::Heads& heads,
+                 const std::vector<NamedTensor>& weights, const OnnxOptions& options)
       : graph_(graph), options_(options), weights_(graph, weights, model_.tensors) {
     model_.name = options.name;
     model_.producer = "plimsoll";
     model_.metadata = options.metadata;
-    taken_ = {"image", "logits", "probabilities"};
+    const std::vector<Output> outputs = outputs_of(heads);
+    taken_ = {"image", "probabilities"};
+    for (const Output& output : outputs) taken_.insert(output.name);
     for (const Value& value : graph.values())
       if (is_resident(value.role)) taken_.insert(value.name);
     const ValueId image = graph.find("image");
     names_[image.index] = "image";
     const Shape& in = graph.spec(image).shape;
     model_.inputs.push_back({"image", "N", {in[1], in[2], in[3]}});
-    find_needed(logits);
+    find_needed(outputs);
     if (options.fold_batch_norm) find_folded();
     for (std::size_t n = 0; n < graph.nodes().size(); ++n)
       if (needed_[n]) translate(graph.nodes()[n]);
-    const std::int64_t classes = graph.spec(logits).shape[1];
-    emit("Identity", "logits", {name_of(logits)}, {}, "logits");
-    model_.outputs.push_back({"logits", "N", {classes}});
-    if (options.ending.empty()) return;
+    for (const Output& output : outputs) {
+      emit("Identity", output.name, {name_of(output.value)}, {}, output.name);
+      const Shape& made = graph.spec(output.value).shape;
+      model_.outputs.push_back({output.name, "N", {made.begin() + 1, made.end()}});
+    }
+    if (options.ending.empty() || !heads.logits) return;
     const bool softmax = options.ending == "softmax";
     emit(softmax ? "Softmax" : "Sigmoid", "probabilities", {"logits"},
          softmax ? Attributes{{"axis", std::int64_t{1}}} : Attributes{}, "probabilities");
-    model_.outputs.push_back({"probabilities", "N", {classes}});
+    model_.outputs.push_back({"probabilities", "N", {graph.spec(heads.logits).shape[1]}});
   }
 
   const OnnxModel& model() const { return model_; }
@@ -50,9 +54,24 @@ class OnnxTranslator {
  private:
   using Rule = void (OnnxTranslator::*)(const Node&);
 
-  void find_needed(ValueId logits) {
+  struct Output {
+    std::string name;
+    ValueId value;
+  };
+  static std::vector<Output> outputs_of(const nn::Heads& heads) {
+    if (heads.logits) return {{"logits", heads.logits}};
+    std::vector<Output> outputs;
+    for (std::size_t i = 0; i < heads.levels.size(); ++i) {
+      outputs.push_back({"scores_" + std::to_string(i), heads.levels[i].scores});
+      outputs.push_back({"deltas_" + std::to_string(i), heads.levels[i].deltas});
+    }
+    return outputs;
+  }
+
+  void find_needed(const std::vector<Output>& outputs) {
     needed_.resize(graph_.nodes().size(), false);
-    std::set<std::int32_t> wanted{logits.index};
+    std::set<std::int32_t> wanted;
+    for (const Output& output : outputs) wanted.insert(output.value.index);
     for (std::size_t n = graph_.nodes().size(); n-- > 0;) {
       const Node& node = graph_.nodes()[n];
       for (const ValueId out : node.out) needed_[n] = needed_[n] || wanted.contains(out.index);
@@ -314,9 +333,9 @@ class OnnxTranslator {
 
 }  // namespace
 
-void write_onnx(const std::filesystem::path& path, const Graph& graph, ValueId logits,
+void write_onnx(const std::filesystem::path& path, const Graph& graph, const nn::Heads& heads,
                 const std::vector<NamedTensor>& weights, const OnnxOptions& options) {
-  const OnnxTranslator translator(graph, logits, weights, options);
+  const OnnxTranslator translator(graph, heads, weights, options);
   write_onnx_file(path, translator.model());
 }
 

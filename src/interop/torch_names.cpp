@@ -52,6 +52,7 @@ void name_torch_layers(ImportedFile& file) {
   file.naming = Naming::names;
   rename_efficientnet_lite(file);
   recognise_torchvision(file);
+  recognise_retinanet(file);
 }
 
 }  // namespace plimsoll::interop

@@ -14,4 +14,10 @@ void rename_efficientnet_lite(ImportedFile& file);
 // others. Leaves files alone that are of none.
 void recognise_torchvision(ImportedFile& file);
 
+// torchvision's detectors, retinanet_r50 and our smaller ones of the same parts. Older names of
+// modules become today's; the class scores lose the column of the background, which they do not
+// have here; the published BatchNorms, made without an epsilon, are told so that with ours they
+// give the same. Sets network, preprocessing and notes. Leaves files alone that are of none.
+void recognise_retinanet(ImportedFile& file);
+
 }  // namespace plimsoll::interop

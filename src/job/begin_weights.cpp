@@ -101,6 +101,7 @@ Begun begin_with(const interop::ImportedFile& file, const Beginning& how, const 
   Begun begun;
   begun.news.push_back(
       fmt::format("weights from {}: {}, {} tensors", path, file.format, matching.matches.size()));
+  begun.news.insert(begun.news.end(), file.notes.begin(), file.notes.end());
   if (matching.replaces_head)
     begun.news.push_back("the head is new, it begins with random weights:" + list_text(left));
   else if (!left.empty())

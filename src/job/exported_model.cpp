@@ -78,8 +78,11 @@ std::string export_model(TrainedModel& trained, const ExportOptions& options) {
       interop::OnnxOptions onnx{
           .name = name, .ending = ending_of(trained), .fold_batch_norm = options.fold_batch_norm};
       for (const auto& [key, value] : about(trained)) onnx.metadata.emplace_back(key, value);
-      interop::write_onnx(options.to, builder.graph(), heads.logits, weights, onnx);
-      return "an ONNX model, opset 17: image [N, C, H, W] to logits and probabilities";
+      interop::write_onnx(options.to, builder.graph(), heads, weights, onnx);
+      return heads.logits
+                 ? "an ONNX model, opset 17: image [N, C, H, W] to logits and probabilities"
+                 : "an ONNX model, opset 17: image [N, C, H, W] to class scores before their "
+                   "sigmoid and box deltas of every level, finest first";
     }
   }
   bug("a form that is not written");

@@ -38,7 +38,7 @@ nn::Heads detection_heads(nn::Builder& net, const Values& levels,
                           const DetectionHeadOptions& options) {
   const Head classes{
       .tower = "head.classification_head.conv.",
-      .output = "head.classification_head.cls_logits",
+      .output = std::string(kClassOutput),
       .filters = kAnchorsPerCell * options.classes,
       .bias = {.kind = nn::Init::Kind::constant, .scale = -std::log((1 - kPrior) / kPrior)}};
   const Head boxes{.tower = "head.regression_head.conv.",

@@ -1,13 +1,14 @@
 #include "zoo/pyramid.h"
 
 #include "base/error.h"
+#include "zoo/detection_heads.h"
 
 namespace plimsoll::zoo {
 namespace {
 
 constexpr std::int64_t kCoarsest = 32;  // stride of the last stage
 
-const std::string kPrefix = "backbone.fpn.";
+const std::string kPrefix(kPyramidPrefix);
 
 void check_image(const nn::Builder& net) {
   const Shape& image = net.spec(net.image()).shape;

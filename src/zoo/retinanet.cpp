@@ -8,7 +8,7 @@
 namespace plimsoll::zoo {
 namespace {
 
-const std::string kBody = "backbone.body.";
+const std::string kBody(kBodyPrefix);
 
 // Deviations of 0.01, as in torchvision, are made for towers 256 wide: in narrow ones signals die.
 constexpr nn::Start kNarrowTower{.kind = nn::Init::Kind::he_normal};

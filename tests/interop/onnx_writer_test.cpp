@@ -17,6 +17,7 @@
 #include "tensor/convert.h"
 #include "tests/support/complaints.h"
 #include "tests/support/golden.h"
+#include "tests/support/interpreter.h"
 #include "tests/support/temporary_folder.h"
 #include "zoo/zoo.h"
 
@@ -97,7 +98,7 @@ class Written {
   void write(const std::filesystem::path& path, const interop::OnnxOptions& options) const {
     nn::Builder net(op_table(), input_, nn::Mode::inference);
     const nn::Heads heads = build(net);
-    write_onnx(path, net.graph(), heads.logits,
+    write_onnx(path, net.graph(), heads,
                weight_tensors(trainer_->session(), trainer_->step_graph()), options);
   }
 
@@ -135,6 +136,63 @@ class Written {
   nlohmann::json golden_;
   nn::Input input_;
   std::optional<Trainer> trainer_;
+};
+
+// The rule's, with running statistics that are not 0 and 1.
+std::vector<double> rule_values(const std::string& name, const Shape& shape) {
+  std::vector<double> values(static_cast<std::size_t>(shape.elements()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double r = signed_unit(fnv1a64(name), i);
+    values[i] = name.ends_with("/moving_mean") ? 0.2 * r
+                : name.ends_with("/moving_variance")
+                    ? 2 + r
+                    : double{tests::rule_value(name, shape, 0.5, r)};
+  }
+  return values;
+}
+
+// A detector for 7 classes, by reference kernels.
+class WrittenDetector {
+ public:
+  explicit WrittenDetector(const zoo::Network& network)
+      : net_(op_table(), kInput, nn::Mode::inference),
+        heads_(network.build(net_, {.classes = 7})),
+        run_(net_.graph()) {
+    for (const Value& value : net_.graph().values()) {
+      const ValueId id = net_.graph().find(value.name);
+      if (!is_resident(value.role)) continue;
+      run_.put(id, rule_values(value.name, value.spec.shape));
+      weights_.push_back({value.name, run_.view(id)});
+    }
+  }
+
+  void write(const std::filesystem::path& path, const interop::OnnxOptions& options) const {
+    write_onnx(path, net_.graph(), heads_, weights_, options);
+  }
+
+  // Outputs by their names in the file.
+  nlohmann::json outputs() {
+    const ValueId image = net_.image();
+    std::vector<double> pixels(static_cast<std::size_t>(net_.spec(image).shape.elements()));
+    for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = signed_unit(fnv1a64("image"), i);
+    run_.put(image, pixels);
+    run_.run();
+    nlohmann::json outputs;
+    for (std::size_t l = 0; l < heads_.levels.size(); ++l) {
+      outputs["scores_" + std::to_string(l)] = run_.elements(heads_.levels[l].scores);
+      outputs["deltas_" + std::to_string(l)] = run_.elements(heads_.levels[l].deltas);
+    }
+    return outputs;
+  }
+
+  static constexpr std::int64_t kSides[] = {64, 96};
+
+ private:
+  inline static const nn::Input kInput{.batch = 2, .image = {kSides[0], kSides[1]}};
+  nn::Builder net_;
+  nn::Heads heads_;
+  Interpreter run_;
+  std::vector<NamedTensor> weights_;
 };
 
 class OnnxWriter : public testing::Test {
@@ -177,6 +235,21 @@ TEST_F(OnnxWriter, AddsProbabilitiesWhenAsked) {
   EXPECT_EQ(model.ops.at("Softmax"), 1);
 }
 
+TEST_F(OnnxWriter, EndsADetectorInScoresAndDeltasOfEveryLevel) {
+  const WrittenDetector detector(zoo::find_network("retinanet_mini"));
+  const std::filesystem::path path = folder_.path() / "mini.onnx";
+  detector.write(path, {.ending = "softmax", .fold_batch_norm = true});
+  const WrittenModel model = read_model(read_file(path, Bytes{1 << 24}));
+  EXPECT_TRUE(model.is_ordered);
+  EXPECT_EQ(model.outputs, (std::vector<std::string>{"scores_0", "deltas_0", "scores_1", "deltas_1",
+                                                     "scores_2", "deltas_2"}));
+  EXPECT_EQ(model.ops.at("Conv"), 21 + 6 + 3 * 6) << "body, pyramid, heads on three levels";
+  EXPECT_FALSE(model.ops.contains("Softmax"));
+  EXPECT_FALSE(model.ops.contains("BatchNormalization"));
+  EXPECT_EQ(model.tensors.at("head.classification_head.cls_logits/kernel"),
+            9U * 7 * 64 * 9 * sizeof(float));
+}
+
 TEST(OnnxFiles, AreWrittenForTheCheck) {
   const char* folder = std::getenv("PLIMSOLL_INTEROP_FILES");
   if (folder == nullptr) GTEST_SKIP() << "PLIMSOLL_INTEROP_FILES names no folder";
@@ -190,6 +263,18 @@ TEST(OnnxFiles, AreWrittenForTheCheck) {
         {"image", golden["image"]}, {"batch", golden["batch"]}, {"logits", written.logits()}};
   };
   for (const zoo::Network& network : zoo::networks()) {
+    if (network.anchor_base > 0) {
+      WrittenDetector detector(network);
+      const std::filesystem::path path = std::filesystem::path(folder) / network.name;
+      detector.write(path.string() + ".onnx", {.name = network.name});
+      detector.write(path.string() + ".folded.onnx",
+                     {.name = network.name, .fold_batch_norm = true});
+      std::ofstream(path.string() + ".logits.json")
+          << nlohmann::json{{"image", {3, WrittenDetector::kSides[0], WrittenDetector::kSides[1]}},
+                            {"batch", 2},
+                            {"outputs", detector.outputs()}};
+      continue;
+    }
     const bool compared = !network.name.starts_with("efficientnet");
     nlohmann::json golden = {{"image", {3, 64, 64}}, {"batch", 2}, {"classes", 7}, {"beta", 0.5}};
     if (compared) golden = tests::load_golden(network.name);

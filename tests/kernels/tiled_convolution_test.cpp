@@ -10,12 +10,11 @@
 
 #include "kernels/window.h"
 #include "ops/table.h"
-#include "step/trainer.h"
 #include "tensor/arena.h"
 #include "tensor/conv_layout.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/threads.h"
-#include "zoo/zoo.h"
+#include "tests/support/zoo_trainer.h"
 
 namespace plimsoll {
 namespace {
@@ -121,12 +120,14 @@ TEST(TiledConvolution, IsRightForEveryConvolutionOfTheZoo) {
     if (kSanitized && network.name != "googlenet") continue;
     SCOPED_TRACE(network.name);
     const std::int64_t batch = network.image.h > 64 ? 1 : 4;
+    const nn::Size2 image = network.image.h > 400 ? nn::Size2(320) : network.image;
     const Trainer trainer(
         op_table(),
         [&](nn::Builder& net) { return network.build(net, {.classes = network.classes}); },
-        {.input = {.batch = batch, .channels = network.channels, .image = network.image},
+        {.input = {.batch = batch, .channels = network.channels, .image = image},
          .train_batches = {batch},
          .evaluate_batches = {},
+         .task = task_of(network),
          .optimizer = {}});
     const Graph& graph = trainer.tapes().graph(0);
     for (const Node& node : graph.nodes()) {

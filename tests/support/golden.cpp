@@ -16,8 +16,9 @@ std::uint64_t raw_bits(std::uint64_t name_hash, std::uint64_t i) {
   return splitmix64(name_hash + (i + 1) * 0x9E3779B97F4A7C15ULL) >> 40;
 }
 
-// What r, in [-1, 1), becomes for one kind of weight.
-float weight_value(const std::string& name, const Shape& shape, double beta_mean, double r) {
+}  // namespace
+
+float rule_value(const std::string& name, const Shape& shape, double beta_mean, double r) {
   const std::string kind = name.substr(name.rfind('/') + 1);
   if (kind == "moving_mean") return 0.0F;
   if (kind == "moving_variance") return 1.0F;
@@ -27,8 +28,6 @@ float weight_value(const std::string& name, const Shape& shape, double beta_mean
   std::int64_t fan_in = shape.rank() == 2 ? shape[0] : shape[1] * shape[2] * shape[3];
   return static_cast<float>(r * std::sqrt(6.0 / static_cast<double>(fan_in)));
 }
-
-}  // namespace
 
 nlohmann::json load_golden(const std::string& network) {
   std::ifstream file(std::string(PLIMSOLL_TESTS_DIR) + "/golden/" + network + ".json");
@@ -58,8 +57,7 @@ void fill_by_rule(Trainer& trainer, const nlohmann::json& golden) {
     const std::uint64_t hash = fnv1a64(tensor.name);
     values.resize(static_cast<std::size_t>(tensor.view.spec.shape.elements()));
     for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] =
-          weight_value(tensor.name, tensor.view.spec.shape, beta_mean, signed_unit(hash, i));
+      values[i] = rule_value(tensor.name, tensor.view.spec.shape, beta_mean, signed_unit(hash, i));
     write_elements(tensor.view, 0, values);
   }
   for (const std::string& slot : trainer.step_graph().slots) {

@@ -7,8 +7,8 @@
 #include "exec/jobs.h"
 #include "ops/table.h"
 #include "step/step_graph.h"
-#include "task/classification.h"
 #include "tests/support/complaints.h"
+#include "tests/support/zoo_trainer.h"
 #include "zoo/zoo.h"
 
 namespace plimsoll {
@@ -17,7 +17,7 @@ namespace {
 StepGraph training_step(const zoo::Network& network, const zoo::Options& options) {
   const nn::Input input{.batch = 2, .channels = network.channels, .image = network.image};
   const auto build = [&](nn::Builder& net) { return network.build(net, options); };
-  return training_graph(op_table(), input, build, *make_classification({}), 0, {});
+  return training_graph(op_table(), input, build, *task_of(network, options.classes), 0, {});
 }
 
 std::int64_t parameter_count(const StepGraph& step) {
@@ -34,6 +34,109 @@ TEST(Zoo, ParameterCountsAreKeras) {
   };
   for (const auto& [name, count] : expected)
     EXPECT_EQ(parameter_count(training_step(zoo::find_network(name), {})), count) << name;
+}
+
+// Gamma and beta counted, running statistics not.
+std::int64_t trained_count(const std::string& name, std::int64_t classes) {
+  std::int64_t count = 0;
+  for (const nn::Parameter& parameter :
+       training_step(zoo::find_network(name), {.classes = classes}).parameters)
+    if (parameter.trainable) count += parameter.spec.shape.elements();
+  return count;
+}
+
+// Without gamma and beta torchvision publishes 34,014,999 at 91 columns, one of them the
+// background.
+TEST(Zoo, DetectorsHaveAsManyParametersAsTorchvisions) {
+  for (const std::int64_t classes : {1, 90, 91})
+    EXPECT_EQ(trained_count("retinanet_r50", classes), 32'127'204 + 20'745 * classes + 53'120);
+  EXPECT_EQ(trained_count("retinanet_r50", 91), 34'014'999 + 53'120);
+  EXPECT_EQ(trained_count("retinanet_mini", 3), 1'622'543);
+  EXPECT_EQ(trained_count("retinanet_lite0", 3), 3'284'095);
+}
+
+// A detector of this classifier's body.
+void expect_same_body(const char* classifier, const char* detector, const std::string& prefix) {
+  const auto parameters = [](const char* name) {
+    return training_step(zoo::find_network(name), {.classes = 2}).parameters;
+  };
+  std::map<std::string, Shape> ours;
+  for (const nn::Parameter& parameter : parameters(detector))
+    ours.emplace(parameter.name, parameter.spec.shape);
+  std::size_t found = 0;
+  for (const nn::Parameter& parameter : parameters(classifier)) {
+    const auto same = ours.find(prefix + parameter.name);
+    if (same == ours.end()) continue;
+    EXPECT_EQ(same->second, parameter.spec.shape) << parameter.name;
+    ++found;
+  }
+  std::size_t body = 0;
+  for (const auto& [name, shape] : ours)
+    if (!name.starts_with("backbone.fpn.") && !name.starts_with("head.")) ++body;
+  EXPECT_EQ(found, body) << detector;
+}
+
+TEST(Zoo, DetectorsHaveTheLayersOfTheirClassifiers) {
+  expect_same_body("resnet50_torch", "retinanet_r50", "backbone.body.");
+  expect_same_body("efficientnet_lite0", "retinanet_lite0", "");
+}
+
+TEST(Zoo, PatternsOfABodyMatchItAlone) {
+  for (const zoo::Network& network : zoo::networks()) {
+    EXPECT_EQ(network.body.empty(), network.anchor_base == 0) << network.name;
+    if (network.body.empty()) continue;
+    for (const nn::Layer& layer : training_step(network, {.classes = 2}).layers) {
+      if (layer.parameters.empty()) continue;
+      const bool heads = layer.name.starts_with("backbone.fpn.") || layer.name.starts_with("head.");
+      const bool matched =
+          std::any_of(network.body.begin(), network.body.end(),
+                      [&](const std::string& pattern) { return matches(pattern, layer.name); });
+      EXPECT_NE(matched, heads) << network.name << " " << layer.name;
+    }
+  }
+}
+
+TEST(Zoo, DetectorsBeginAsTorchvisions) {
+  std::map<std::string, nn::Init> starts;
+  for (const nn::Parameter& parameter :
+       training_step(zoo::find_network("retinanet_r50"), {.classes = 7}).parameters)
+    starts.emplace(parameter.name, parameter.init);
+  using Kind = nn::Init::Kind;
+  EXPECT_EQ(starts.at("backbone.body.conv1/kernel").kind, Kind::he_normal_fan_out);
+  EXPECT_EQ(starts.at("backbone.body.conv1/kernel").fan_out, 64 * 49);
+  EXPECT_EQ(starts.at("backbone.fpn.extra_blocks.p6/kernel").kind, Kind::lecun_uniform);
+  EXPECT_EQ(starts.at("backbone.fpn.extra_blocks.p6/kernel").fan_in, 256 * 9);
+  for (const std::string name :
+       {"head.classification_head.conv.3.0/kernel", "head.classification_head.cls_logits/kernel",
+        "head.regression_head.bbox_reg/kernel"}) {
+    EXPECT_EQ(starts.at(name).kind, Kind::normal) << name;
+    EXPECT_EQ(starts.at(name).scale, 0.01) << name;
+  }
+  const nn::Init& prior = starts.at("head.classification_head.cls_logits/bias");
+  EXPECT_EQ(prior.kind, Kind::constant);
+  EXPECT_NEAR(prior.scale, -4.59512, 1e-5);
+  EXPECT_EQ(starts.at("head.regression_head.bbox_reg/bias").kind, Kind::zeros);
+}
+
+TEST(Zoo, LevelsOfADetectorHaveTheirStrides) {
+  for (const zoo::Network& network : zoo::networks()) {
+    if (network.anchor_base == 0) continue;
+    nn::Builder net(op_table(), {.image = {128, 256}}, nn::Mode::inference);
+    const nn::Heads heads = network.build(net, {.classes = 7});
+    ASSERT_GE(heads.levels.size(), 3U);
+    std::int64_t stride = 8;
+    for (const nn::Level& level : heads.levels) {
+      EXPECT_EQ(net.spec(level.scores).shape, (Shape{1, 9 * 7, 128 / stride, 256 / stride}));
+      EXPECT_EQ(net.spec(level.deltas).shape, (Shape{1, 9 * 4, 128 / stride, 256 / stride}));
+      EXPECT_EQ(net.spec(level.features).shape[2], 128 / stride);
+      stride *= 2;
+    }
+  }
+}
+
+TEST(Zoo, ACanvasThatAPyramidCannotHalveIsRefused) {
+  nn::Builder net(op_table(), {.image = {192, 250}}, nn::Mode::inference);
+  EXPECT_COMPLAINT(zoo::retinanet_mini(net, {.classes = 3}), UsageError, "try 192x256");
 }
 
 TEST(Zoo, NoNetworkFallsToASlowPath) {

@@ -1,0 +1,28 @@
+// Our RetinaNets against torchvision's code in double precision (tools/golden/make_retinanet.py).
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace plimsoll::tests {
+
+// What tests/golden/retinanet.json says of one network.
+const nlohmann::json& retinanet_golden(const std::string& network);
+
+// All in double, by reference kernels: anchors and matches equal in every element, each part of the
+// loss within 1e-9, every gradient within 1e-8 of its norm.
+void expect_double_step(const nlohmann::json& golden, const std::string& variant);
+// The same list: boxes within 1e-6 pixels, scores within 1e-8, classes equal.
+void expect_detections(const nlohmann::json& golden);
+// In f32, by the kernels that train: losses within 1e-5, gradients within 1e-3, and the losses of
+// ten steps within 1e-4.
+void expect_float_steps(const nlohmann::json& golden, const std::string& variant);
+
+// Of tests over networks: what they are called.
+inline std::string detector_name(const testing::TestParamInfo<const char*>& network) {
+  return network.param;
+}
+
+}  // namespace plimsoll::tests
