@@ -153,11 +153,18 @@ TEST_F(OtherPrograms, FilesAreToldByTheirContent) {
   const std::string file = (keras / "vww_96.h5").string();
   const auto json = nlohmann::json::parse(run_program("import " + file + " --json").output);
   EXPECT_EQ(json["classes"], 2);
+  EXPECT_EQ(json["image"], "96x96x3");
   EXPECT_EQ(json["tensors"], 164);
   EXPECT_TRUE(json["unmatched"].empty());
   EXPECT_EQ(run_program("import " + (keras / "inception_v3_topology.json").string()).code, 0);
   const Outcome custom = run_program("import " + (keras / "v3_3layer.keras").string());
   EXPECT_THAT(custom.output, HasSubstr("cannot be built"));
+  EXPECT_THAT(custom.output, HasSubstr("its input has shape [?, 16]; expected images"));
+  EXPECT_THAT(custom.output, Not(HasSubstr("--model")));
+  const Outcome pair = run_program("import " + (keras / "dog_cat_weights.h5").string() +
+                                   " --model " + (keras / "dog_cat_model.json").string());
+  EXPECT_THAT(pair.output,
+              HasSubstr("sequential, described by " + (keras / "dog_cat_model.json").string()));
 }
 
 // Weights of 96 MiB go through in a container that has not the room for two of them.
