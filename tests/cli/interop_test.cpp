@@ -205,5 +205,13 @@ TEST_F(OtherPrograms, PublishedWeightsKnowADaisy) {
   EXPECT_GE(daisies, 33) << "of 40";
 }
 
+TEST_F(OtherPrograms, WhatDoesNotMatchIsNamedOnceOnEachSide) {
+  SHARED_DATA_OR_SKIP(pretrained, "pretrained");
+  const Outcome outcome = run_program("import " + (pretrained / kLite0).string() +
+                                      " --model efficientnet_lite0 --classes 5");
+  EXPECT_THAT(outcome.output,
+              HasSubstr("predictions/kernel [1280, 5]: _fc.weight F32 [1000, 1280]\n"));
+}
+
 }  // namespace
 }  // namespace plimsoll
