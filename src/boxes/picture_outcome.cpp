@@ -174,9 +174,10 @@ void PictureOutcome::settle(std::span<const TruthBox> truths, std::span<const Fo
     if (one.label != label) {
       label = one.label;
       rank = 0;
-      const auto range = std::ranges::equal_range(
-          truth_order, label, {}, [&](std::int32_t i) { return truths[at(i)].label; });
-      members = {range.begin(), range.end()};
+      const auto label_of = [&](std::int32_t i) { return truths[at(i)].label; };
+      // Not equal_range, whose result clang 14 cannot read from GCC 12's headers.
+      members = {std::ranges::lower_bound(truth_order, label, {}, label_of),
+                 std::ranges::upper_bound(truth_order, label, {}, label_of)};
       begin_class(truths, members);
     }
     keep(settle_one(one, rank++, truths, members, counts[at(label)]));

@@ -27,6 +27,7 @@ void print_json(const job::FileReport& report) {
                               {"tensors", report.tensors},
                               {"parameters", report.parameters},
                               {"bytes", report.bytes},
+                              {"image", text_or_null(report.image)},
                               {"classes", report.classes},
                               {"preprocessing", text_or_null(report.preprocessing)},
                               {"optimizer", text_or_null(report.file.optimizer.name)},
@@ -47,13 +48,17 @@ void print_text(const job::FileReport& report) {
   const interop::ImportedFile& file = report.file;
   fmt::print("{}\n", file.path.string());
   line("format", file.format + (file.version.empty() ? "" : ", version " + file.version));
-  line("network",
-       report.model.empty() ? "not known; --model says which" : report.model + ", " + report.about);
+  if (!report.refused.empty())
+    line("network", "cannot be built, as told below");
+  else
+    line("network", report.model.empty() ? "not known; --model says which"
+                                         : report.model + ", " + report.about);
   line("weights",
        report.tensors == 0
            ? "none"
            : fmt::format("{} tensors in {} layers, {} parameters, {}", report.tensors,
                          file.layers.size(), report.parameters, to_string(Bytes{report.bytes})));
+  if (!report.image.empty()) line("image", report.image);
   if (report.classes > 0) line("classes", std::to_string(report.classes));
   line("preprocessing", report.preprocessing.empty() ? "not known" : report.preprocessing);
   if (!file.optimizer.name.empty())

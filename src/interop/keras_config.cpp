@@ -26,6 +26,16 @@ bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= kLongestName;
 }
 
+constexpr const char* kImages = "expected images, [batch, height, width, channels]";
+
+// "[?, 16]": -1 is what the description leaves open.
+std::string shape_text(const Ints& shape) {
+  std::string text;
+  for (const std::int64_t size : shape)
+    text += (text.empty() ? "" : ", ") + (size < 0 ? "?" : std::to_string(size));
+  return "[" + text + "]";
+}
+
 std::string alias(const std::string& type) {
   static const std::map<std::string, std::string, std::less<>> kKeras1 = {
       {"Convolution2D", "Conv2D"},
@@ -49,14 +59,17 @@ class ModelReader {
     const json& model = unwrapped(description);
     model_.name = model_name(model);
     model_.output = open(model, "", 0);
-    model_.input = input_;
-    if (model_.input.size() != 3)
+    if (input_.empty())
       throw UsageError({.where = where_,
-                        .got = model_.input.empty() ? "the description does not say its input"
-                                                    : "its input is no image",
-                        .expected = "expected images of shape [height, width, channels]",
+                        .got = "the description does not say its input",
+                        .expected = kImages,
                         .hint = "call the model once, or give its first layer an input_shape, "
-                                "before to_json()"});
+                                "before it is saved"});
+    if (input_.size() != 4 || std::ranges::find(input_, 0) != input_.end())
+      throw UsageError({.where = where_,
+                        .got = "its input has shape " + shape_text(input_),
+                        .expected = kImages});
+    model_.input = Ints(input_.begin() + 1, input_.end());
     keep_what_is_needed();
     return std::move(model_);
   }
@@ -106,7 +119,8 @@ class ModelReader {
 
   static std::string model_name(const json& model) {
     const std::string name = name_of(model);
-    return is_name(name) ? name : "network";
+    if (is_name(name)) return name;
+    return type_of(model) == "Sequential" ? "sequential" : "model";  // as Keras calls them
   }
 
   const json& layers_of(const json& model, const std::string& prefix) const {
@@ -201,10 +215,7 @@ class ModelReader {
   void learn_input(const json& config, KerasSettings::Words words) {
     const KerasSettings settings(config, where_);
     if (!input_.empty() || !settings.has(words)) return;
-    const Ints whole = settings.shape(words);
-    const bool is_image =
-        whole.size() == 4 && std::find(whole.begin(), whole.end(), 0) == whole.end();
-    input_ = is_image ? Ints(whole.begin() + 1, whole.end()) : Ints{0};
+    input_ = settings.shape(words);
   }
 
   void keep_what_is_needed() {
@@ -232,7 +243,7 @@ class ModelReader {
 
   const std::string& where_;
   KerasModel model_;
-  Ints input_;
+  Ints input_;  // with the batch in front
   std::map<std::string, Known> numbers_;
   std::size_t spent_ = 0;
 };

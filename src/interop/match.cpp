@@ -28,13 +28,15 @@ std::string ours_text(const nn::Parameter& parameter) {
   return parameter.name + " " + text_of(dims_of(parameter));
 }
 
-// By its name in the file, and its layer's where that name does not tell.
+// By its name in the file, and its layer's where that name does not tell and `ours` does not
+// either.
 std::string theirs_text(const ImportedFile& file, const ImportedLayer& layer,
-                        const ImportedWeight& weight) {
+                        const ImportedWeight& weight, std::string_view ours = {}) {
   const StoredTensor& tensor = file.tensors->tensors()[weight.tensor];
   const std::string text = tensor.name + " " + to_string(tensor);
-  if (tensor.name.find(layer.name) != std::string::npos) return text;
-  return layer.name + "/" + weight.weight + ", " + text;
+  const std::string name = layer.name + "/" + weight.weight;
+  if (tensor.name.find(layer.name) != std::string::npos || name == ours) return text;
+  return name + ", " + text;
 }
 
 // "conv2d_1/kernel" without its layer.
@@ -151,7 +153,7 @@ class Matcher {
       if (axes)
         result_.matches.push_back({parameter.name, weight.tensor, *axes});
       else
-        leave(parameter, theirs_text(file_, theirs, weight), ours);
+        leave(parameter, theirs_text(file_, theirs, weight, parameter.name), ours);
     }
     for (std::size_t w = 0; w < taken.size(); ++w)
       if (!taken[w])

@@ -20,7 +20,7 @@ class OnnxTranslator {
  public:
   OnnxTranslator(const Graph& graph, const nn::Heads& heads,
                  const std::vector<NamedTensor>& weights, const OnnxOptions& options)
-      : graph_(graph), options_(options), weights_(graph, weights, model_.tensors) {
+      : graph_(graph), weights_(graph, weights, model_.tensors) {
     model_.name = options.name;
     model_.producer = "plimsoll";
     model_.metadata = options.metadata;
@@ -321,7 +321,6 @@ class OnnxTranslator {
   }
 
   const Graph& graph_;
-  const OnnxOptions& options_;
   OnnxModel model_;
   OnnxWeights weights_;
   std::vector<bool> needed_;                    // by node

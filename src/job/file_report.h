@@ -13,11 +13,12 @@ namespace plimsoll::job {
 struct FileReport {
   interop::ImportedFile file;
   std::string model;         // the network it is of, as far as it tells or was asked for
-  std::string about;         // of what kind: "of the zoo", "described by the file"; may be empty
+  std::string about;         // of what kind: "of the zoo", "described by the file"
   std::int64_t tensors = 0;  // with weights; an optimizer's are not counted
   std::int64_t parameters = 0;
   std::int64_t bytes = 0;     // of those, as stored
   std::int64_t classes = 0;   // 0: not known
+  std::string image;          // "299x299x3": what the network takes; empty: not known
   std::string preprocessing;  // empty: not known
   // Against the network's own weights; empty where no network is known.
   interop::Matching matching;

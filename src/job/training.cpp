@@ -23,7 +23,7 @@ Training::Training(RunSettings settings, const Budget& budget, int threads, Trai
   if (!memory_file_system(s_.out.empty() ? "runs" : s_.out).empty())
     beside_.files_in_memory = files_of(s_, data_, s_.model.input());
   // What comes later must fit too; so it is planned before anything starts.
-  if (thaws()) make_stage(false);
+  if (thaws()) thawed_bytes_ = make_stage(false).run.plan.total_bytes;
   ready_.emplace(make_stage(true));
   s_.settle(data_, s_.model.input());
   s_.run.budget_bytes = budget_.bytes;
@@ -94,7 +94,8 @@ void Training::describe() {
   if (!s_.freeze.empty())
     news_.push_back("frozen: " + s_.freeze + "; frozen BatchNorms use their running statistics" +
                     (s_.unfreeze_after > 0
-                         ? fmt::format("; {} after epoch {}", thawing_text(), s_.unfreeze_after)
+                         ? fmt::format("; {} after epoch {}, in {}", thawing_text(),
+                                       s_.unfreeze_after, to_string(Bytes{thawed_bytes_}))
                          : ""));
   if (const int workers = ready_->run.plan.workers; workers < threads_)
     news_.push_back(fmt::format("{} data worker{} instead of {}: more do not fit the budget",

@@ -74,6 +74,7 @@ class Training {
   Beside beside_;
   std::optional<RunFolder> folder_;
   RunState from_;
+  std::int64_t thawed_bytes_ = 0;  // the plan's, once what is frozen thaws
   std::optional<Ready> ready_;
   std::deque<std::string> news_;  // to be told before what happens next
   // What trains: its data and its loop.

@@ -153,11 +153,18 @@ TEST_F(OtherPrograms, FilesAreToldByTheirContent) {
   const std::string file = (keras / "vww_96.h5").string();
   const auto json = nlohmann::json::parse(run_program("import " + file + " --json").output);
   EXPECT_EQ(json["classes"], 2);
+  EXPECT_EQ(json["image"], "96x96x3");
   EXPECT_EQ(json["tensors"], 164);
   EXPECT_TRUE(json["unmatched"].empty());
   EXPECT_EQ(run_program("import " + (keras / "inception_v3_topology.json").string()).code, 0);
   const Outcome custom = run_program("import " + (keras / "v3_3layer.keras").string());
   EXPECT_THAT(custom.output, HasSubstr("cannot be built"));
+  EXPECT_THAT(custom.output, HasSubstr("its input has shape [?, 16]; expected images"));
+  EXPECT_THAT(custom.output, Not(HasSubstr("--model")));
+  const Outcome pair = run_program("import " + (keras / "dog_cat_weights.h5").string() +
+                                   " --model " + (keras / "dog_cat_model.json").string());
+  EXPECT_THAT(pair.output,
+              HasSubstr("sequential, described by " + (keras / "dog_cat_model.json").string()));
 }
 
 // Weights of 96 MiB go through in a container that has not the room for two of them.
@@ -196,6 +203,14 @@ TEST_F(OtherPrograms, PublishedWeightsKnowADaisy) {
        ++from)
     ++daisies;
   EXPECT_GE(daisies, 33) << "of 40";
+}
+
+TEST_F(OtherPrograms, WhatDoesNotMatchIsNamedOnceOnEachSide) {
+  SHARED_DATA_OR_SKIP(pretrained, "pretrained");
+  const Outcome outcome = run_program("import " + (pretrained / kLite0).string() +
+                                      " --model efficientnet_lite0 --classes 5");
+  EXPECT_THAT(outcome.output,
+              HasSubstr("predictions/kernel [1280, 5]: _fc.weight F32 [1000, 1280]\n"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 namespace plimsoll {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -55,6 +56,7 @@ TEST_F(Tuned, FrozenLayersStayAndTheirStatisticsToo) {
 TEST_F(Tuned, UnfreezingTrainsEverythingFromThatEpochAndResumesAcrossIt) {
   const std::string more = "--freeze a_* --unfreeze-after 2 --epochs 4";
   const auto whole = trained("whole", more);
+  EXPECT_THAT(output_, ContainsRegex("BatchNorms alone stay frozen after epoch 2, in [0-9.]+ MiB"));
   EXPECT_THAT(output_, HasSubstr("epoch 3: BatchNorms alone stay frozen from here on"));
   trained("part", "--freeze a_* --unfreeze-after 2 --epochs 1");
   trained("part", "--freeze a_* --unfreeze-after 2 --epochs 3");

@@ -275,10 +275,7 @@ TEST(OnnxFiles, AreWrittenForTheCheck) {
                             {"outputs", detector.outputs()}};
       continue;
     }
-    const bool compared = !network.name.starts_with("efficientnet");
-    nlohmann::json golden = {{"image", {3, 64, 64}}, {"batch", 2}, {"classes", 7}, {"beta", 0.5}};
-    if (compared) golden = tests::load_golden(network.name);
-    write(network, golden, network.name);
+    write(network, tests::load_golden(network.name), network.name);
   }
   for (nlohmann::json golden : tests::load_golden("keras_networks")) {
     if (golden["dialect"] != "keras3") continue;

@@ -1,6 +1,7 @@
 #include "tests/support/retinanet_golden.h"
 
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "base/random.h"
@@ -137,8 +138,8 @@ void expect_gradient(const std::string& name, const Row& gradient, const json& e
 
 // Compares every gradient. One that is zero but for rounding, such as of a beta whose shift a later
 // BatchNorm takes away, has no digits: it must be as small beside the whole.
-template <class Find>
-void expect_gradients(const json& expected, double tolerance, std::size_t count, Find find) {
+void expect_gradients(const json& expected, double tolerance, std::size_t count,
+                      const std::function<Row(const std::string&)>& find) {
   double total = 0;
   for (const auto& [name, of] : expected.items()) total += std::pow(of["norm"].get<double>(), 2);
   const double whole = std::sqrt(total);

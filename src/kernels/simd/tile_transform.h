@@ -2,6 +2,8 @@
 // rows or columns that differ in signs alone are computed together.
 #pragma once
 
+#include <bit>
+#include <cstdint>
 #include <utility>
 
 #include "kernels/cook_toom.h"
@@ -22,9 +24,13 @@ constexpr bool rows_mirror(const Matrix<rows, columns>& matrix, int i) {
   return mirrors && differs;
 }
 
+// A factor as an argument of templates: clang has no floats there before 18.
+constexpr std::uint32_t bits_of(float factor) { return std::bit_cast<std::uint32_t>(factor); }
+
 // sum + factor * v, where the compiler knows the factor; `is_first`: there is no sum yet.
-template <float factor, bool is_first>
+template <std::uint32_t bits, bool is_first>
 inline Vec8 add_scaled(Vec8 sum, Vec8 v) {
+  constexpr auto factor = std::bit_cast<float>(bits);
   if constexpr (is_first && factor == 1)
     return v;
   else if constexpr (is_first)
@@ -46,7 +52,7 @@ inline Vec8 row_sum(const Vec8* in, int in_step, Vec8 sum = zero8()) {
   } else if constexpr (matrix[kRow][kColumn] == 0) {
     return row_sum<matrix, kRow, kColumn + kStep, kStep, is_first>(in, in_step, sum);
   } else {
-    sum = add_scaled<matrix[kRow][kColumn], is_first>(sum, in[kColumn * in_step]);
+    sum = add_scaled<bits_of(matrix[kRow][kColumn]), is_first>(sum, in[kColumn * in_step]);
     return row_sum<matrix, kRow, kColumn + kStep, kStep, false>(in, in_step, sum);
   }
 }
@@ -99,7 +105,7 @@ inline Vec8 joined_sum(const Vec8* in, int in_step, Vec8 sum = zero8()) {
     if constexpr (turned[kColumn][kRow] == 0) {
       return joined_sum<turned, kRow, next, is_first>(in, in_step, sum);
     } else {
-      sum = add_scaled<turned[kColumn][kRow], is_first>(sum, in[from * in_step]);
+      sum = add_scaled<bits_of(turned[kColumn][kRow]), is_first>(sum, in[from * in_step]);
       return joined_sum<turned, kRow, next, false>(in, in_step, sum);
     }
   }
