@@ -4,9 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "interop/keras_network.h"
 #include "ops/table.h"
+#include "tensor/convert.h"
 #include "tests/support/golden.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/zoo_trainer.h"
 
 namespace plimsoll {
 namespace {
@@ -90,6 +95,38 @@ TEST(BeginWeights, AnOptimizersStateThatDoesNotFitIsToldOfAndNotTaken) {
   EXPECT_NE(by_head.news.back().find("it has nothing for optimizer/flower"), std::string::npos);
   for (const NamedTensor& slot : slot_tensors(wider.session(), wider.step_graph()))
     EXPECT_EQ(slot.view.at<float>(0), 0) << slot.name;
+}
+
+// A classifier's weights are those of a detector's body; the rest begins as it is, and that is
+// told.
+TEST(BeginWeights, AClassifierBeginsADetector) {
+  SHARED_DATA_OR_SKIP(path, "pretrained/efficientnet-lite0-57934424.pth");
+  const zoo::Network& network = zoo::find_network("retinanet_lite0");
+  Trainer trainer(op_table(), [&](nn::Builder& net) { return network.build(net, {.classes = 3}); },
+                  {.input = {.batch = 1, .channels = 3, .image = 64},
+                   .train_batches = {1},
+                   .task = task_of(network, 3),
+                   .optimizer = {}});
+  trainer.open();
+  const auto sum_of = [&](const std::string& name) {
+    for (const NamedTensor& tensor : weight_tensors(trainer.session(), trainer.step_graph()))
+      if (tensor.name == name) {
+        std::vector<float> values(static_cast<std::size_t>(tensor.view.spec.shape.elements()));
+        read_elements(tensor.view, 0, values);
+        return std::accumulate(values.begin(), values.end(), 0.0);
+      }
+    return 0.0;
+  };
+  const std::string body = "block7a_project_conv/kernel",
+                    head = "backbone.fpn.inner_blocks.2.0/kernel";
+  const double body_before = sum_of(body), head_before = sum_of(head);
+  const job::Begun begun = job::begin_with(path.string(), {}, trainer);
+  EXPECT_NE(sum_of(body), body_before);
+  EXPECT_EQ(sum_of(head), head_before);
+  ASSERT_EQ(begun.news.size(), 2U);
+  EXPECT_NE(begun.news[0].find("240 tensors"), std::string::npos) << begun.news[0];
+  EXPECT_NE(begun.news[1].find("begins with random weights"), std::string::npos);
+  EXPECT_NE(begun.news[1].find(head), std::string::npos);
 }
 
 }  // namespace
