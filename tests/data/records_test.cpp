@@ -170,7 +170,7 @@ TEST(Records, WithAFeatureWithoutANameAreNotReadByIt) {
 TEST(Records, ThatMixNamesAndNumbersAreDefects) {
   const auto record = [](bool with_numbers) {
     ExampleText example;
-    example.bytes("image/encoded", {"img"})
+    example.bytes("image/encoded", {bmp_image(20, 10, 1)})
         .floats("image/object/bbox/xmin", {0.1F})
         .floats("image/object/bbox/xmax", {0.2F})
         .floats("image/object/bbox/ymin", {0.3F})

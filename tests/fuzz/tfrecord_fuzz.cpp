@@ -1,8 +1,10 @@
 // Any bytes read as a TFRecord file, as they are and with their checksums made right: records that
-// lie one after the other, or a DataError; and as a source, samples that can be read.
+// lie one after the other, or a DataError; and as a source, samples that can be read, with boxes
+// that lie on a canvas.
 #include "data/source/tfrecord.h"
 
 #include "base/error.h"
+#include "data/batch/placed_boxes.h"
 #include "data/source/record_source.h"
 #include "memory_file.h"
 #include "right_checksums.h"
@@ -28,6 +30,18 @@ void read_framing(const MemoryFile& file, std::size_t size) {
   }
 }
 
+// As if the picture had another size than its record says.
+void place(const Source& source, std::int64_t i) {
+  std::vector<PlacedBox> placed(static_cast<std::size_t>(source.index().max_boxes));
+  const CanvasPlacement placement{.image = {50, 30}, .extent = {25, 15}, .orientation = 6};
+  const std::int64_t count = place_boxes(source, i, placement, {0, 0, 30, 50}, {}, placed);
+  for (const PlacedBox& box : std::span(placed).first(static_cast<std::size_t>(count)))
+    expect(box.x0 >= 0 && box.x0 < box.x1 && box.x1 <= 15 && box.y0 >= 0 && box.y0 < box.y1 &&
+               box.y1 <= 25,
+           "a box lies on the canvas");
+  upright_truth(source, i, placement);
+}
+
 void read_samples(const MemoryFile& file, std::size_t size) {
   try {
     const SourcePtr source = open_records({file.path()}, {});
@@ -39,6 +53,7 @@ void read_samples(const MemoryFile& file, std::size_t size) {
         expect(source->label(i) >= 0 && source->label(i) < classes, "a label is a class");
       for (const Box& box : source->boxes(i))
         expect(box.label >= 0 && box.label < classes, "a box's label is a class");
+      place(*source, i);
     }
   } catch (const DataError&) {
   } catch (const UsageError&) {  // compressed
