@@ -49,11 +49,13 @@ job::ScannedData scan_data(const std::string& name, const SourcePtr& source,
 struct Meaning {
   std::string model;
   nn::Input input;
-  // What `train` would do, or why it would not begin; neither of data that is not trained on yet.
+  // What `train` would do, or why it would not begin; neither of boxes that the network cannot
+  // find.
   std::optional<job::PlannedRun> run;
   std::string why_not;
-  double delivered = 0;  // images/s that one core reads and decodes
-  double most = 0;       // images/s that training could take if every core ran at its peak
+  std::vector<job::AnchorCoverage> coverage = {};  // of a detector
+  double delivered = 0;                            // images/s that one core reads and decodes
+  double most = 0;  // images/s that training could take if every core ran at its peak
 };
 
 // Multiplications and additions of a training step per image: forward, and twice that backward.
@@ -103,9 +105,22 @@ job::TrainingData usable_data(const Settings& settings, const job::ScannedData& 
 void plan_run(Settings& settings, const job::ScannedData& train,
               const std::optional<job::ScannedData>& validation, const job::Budget& budget,
               int threads, Meaning& meaning, std::vector<Remark>& remarks) {
-  if (train.source->has_boxes()) return;
+  // Which network finds boxes is not for this command to choose.
+  if (train.source->has_boxes() && !settings.model.detects()) return;
   try {
+    if (!train.source->has_boxes() && settings.model.detects())
+      throw UsageError({.where = settings.data,
+                        .got = "the data has one class per picture",
+                        .expected = "expected boxes, which " + settings.model.title() + " finds"});
     const job::TrainingData data = usable_data(settings, train, validation);
+    if (settings.model.detects()) {
+      settings.boxes.settle(settings.model, *data.train, data.validation.get());
+      const std::int64_t base = settings.boxes.anchor_base;
+      meaning.coverage = job::anchor_coverage(settings.model, *data.train, base);
+      remarks.push_back(
+          {job::is_well_covered(meaning.coverage) ? Severity::note : Severity::warning, train.name,
+           job::coverage_text(meaning.coverage, base), ""});
+    }
     job::Ready ready = job::make_ready(settings, &data, budget, threads);
     settings.check_patterns(ready.trainer);
     meaning.input = settings.model.input();
@@ -145,6 +160,14 @@ void print_text(const Meaning& meaning) {
       "the "
       "peak just measured)\n",
       meaning.delivered, meaning.most);
+  if (!meaning.coverage.empty()) {
+    fmt::print("  boxes on it  {:<16} {:>7}  {:>15}  {:>7}\n", "class", "boxes", "side 5-50-95 %",
+               "reached");
+    for (const job::AnchorCoverage& one : meaning.coverage)
+      fmt::print("               {:<16} {:>7}  {:>15}  {:>5.0f} %\n", one.name, one.boxes,
+                 fmt::format("{:.0f} {:.0f} {:.0f}", one.sides[0], one.sides[1], one.sides[2]),
+                 100 * one.share());
+  }
   if (!meaning.run) return;
   fmt::print("  {}\n{}\n", budget_text(meaning.run->budget), ledger_text(*meaning.run));
   fmt::print("  smallest budget {} · fastest plan {}\n",
@@ -197,7 +220,7 @@ nlohmann::ordered_json remarks_json(const std::vector<Remark>& remarks) {
 
 // `bad`: how many of the errors are samples that --bad-files skip would leave out.
 std::string verdict(std::int64_t errors, std::int64_t warnings, std::int64_t bad,
-                    const std::optional<job::ScannedData>& train) {
+                    const std::optional<job::ScannedData>& train, bool detects) {
   const auto counted = [](std::int64_t count, const char* one, const char* many) {
     return count == 1 ? std::string(one) : fmt::format("{} {}", count, many);
   };
@@ -206,8 +229,9 @@ std::string verdict(std::int64_t errors, std::int64_t warnings, std::int64_t bad
                        errors == bad ? ", or to leave out with --bad-files skip" : "");
   std::string text = "The machine is ready for a run";
   if (train)
-    text = train->source->has_boxes() ? "The data is sound; training on boxes is not there yet"
-                                      : "A run would work";
+    text = train->source->has_boxes() && !detects
+               ? "The data is sound; a network that finds boxes, --model retinanet_mini, tells more"
+               : "A run would work";
   if (warnings > 0)
     text += fmt::format("; {} to look at", counted(warnings, "1 warning", "warnings"));
   return text + ".";
@@ -260,6 +284,7 @@ int run(Settings& settings) {
         settings.data, "data",
         [&](const auto& progress) {
           SourceOptions options = settings.reading.source_options();
+          options.whole_voc = !settings.model.detects();
           options.progress = progress;
           return open_source(settings.data, options);
         },
@@ -302,6 +327,9 @@ int run(Settings& settings) {
                        {"images_per_second_per_core", meaning->delivered},
                        {"images_per_second_at_most", meaning->most}};
       result["plan"] = plan_json(*meaning);
+      for (const job::AnchorCoverage& one : meaning->coverage)
+        result["run"]["anchors"].push_back(
+            {{"name", one.name}, {"boxes", one.boxes}, {"reached", one.share()}});
     }
     result["problems"] = remarks_json(remarks);
     fmt::print("{}", json_text(result));
@@ -311,7 +339,7 @@ int run(Settings& settings) {
     for (const auto* data : {&train, &validation})
       if (*data && std::cmp_less((*data)->report.bad.size(), (*data)->source->size()))
         bad += (*data)->bad();
-    fmt::print("{}\n", verdict(errors, warnings, bad, train));
+    fmt::print("{}\n", verdict(errors, warnings, bad, train, settings.model.detects()));
   }
   return errors == 0 ? 0 : 1;
 }

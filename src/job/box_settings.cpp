@@ -50,6 +50,16 @@ double best_iou(const std::vector<boxes::AnchorLevel>& levels, const boxes::Box<
   return static_cast<double>(best);
 }
 
+// What 5, 50 and 95 of a hundred stay below.
+std::array<double, 3> percentiles(std::vector<double>& values) {
+  if (values.empty()) return {};
+  std::ranges::sort(values);
+  const auto at = [&](double share) {
+    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+  };
+  return {at(0.05), at(0.5), at(0.95)};
+}
+
 struct Reached {
   std::vector<AnchorCoverage> classes;
   std::int64_t in_all = 0;
@@ -60,6 +70,7 @@ Reached find_reached(const ModelSettings& model, const Source& source, std::int6
   const nn::Input input = model.input();
   const Size canvas{.height = input.image.h, .width = input.image.w};
   Reached found;
+  std::vector<std::vector<double>> sides(source.class_names().size());
   for (const std::string& name : source.class_names()) found.classes.push_back({.name = name});
   for (std::int64_t i = 0; i < source.size(); ++i) {
     const Size frame = source.annotated_size(i);
@@ -71,11 +82,14 @@ Reached find_reached(const ModelSettings& model, const Source& source, std::int6
       if (!is_trained_on(box, frame)) continue;
       AnchorCoverage& own = found.classes[static_cast<std::size_t>(box.label)];
       ++own.boxes;
+      sides[static_cast<std::size_t>(box.label)].push_back(
+          std::sqrt(static_cast<double>((box.x1 - box.x0) * x * (box.y1 - box.y0) * y)));
       if (best_iou(levels, {box.x0 * x, box.y0 * y, box.x1 * x, box.y1 * y}) < kReached) continue;
       ++own.reached;
       ++found.in_all;
     }
   }
+  for (std::size_t c = 0; c < sides.size(); ++c) found.classes[c].sides = percentiles(sides[c]);
   return found;
 }
 
@@ -148,17 +162,18 @@ std::vector<AnchorCoverage> anchor_coverage(const ModelSettings& model, const So
   return find_reached(model, source, base).classes;
 }
 
+bool is_well_covered(const std::vector<AnchorCoverage>& found) {
+  return std::ranges::all_of(found,
+                             [](const AnchorCoverage& one) { return one.share() >= kWellCovered; });
+}
+
 std::string coverage_text(const std::vector<AnchorCoverage>& found, std::int64_t base) {
   std::vector<std::string> shares;
-  bool is_poor = false;
-  for (const AnchorCoverage& one : found) {
-    if (one.boxes == 0) continue;
-    shares.push_back(fmt::format("{} {:.0f} %", one.name, 100 * one.share()));
-    is_poor = is_poor || one.share() < kWellCovered;
-  }
+  for (const AnchorCoverage& one : found)
+    if (one.boxes > 0) shares.push_back(fmt::format("{} {:.0f} %", one.name, 100 * one.share()));
   std::string text =
       fmt::format("anchors from {} px reach {} of the boxes", base, join(shares, ", "));
-  if (is_poor)
+  if (!is_well_covered(found))
     text +=
         "; below 90 % boxes are missed for good: --anchors auto chooses others, a larger "
         "--image helps";

@@ -1,6 +1,7 @@
 // What is asked of a detector's boxes, and what the data says of them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ struct AnchorCoverage {
   std::string name;
   std::int64_t boxes = 0;
   std::int64_t reached = 0;
+  // Sides (roots of areas) on the canvas, pixels: what 5, 50 and 95 % of the boxes stay below.
+  std::array<double, 3> sides = {};
   double share() const;  // 1 where there are none
 };
 
@@ -43,6 +46,7 @@ std::vector<AnchorCoverage> anchor_coverage(const ModelSettings& model, const So
                                             std::int64_t base);
 
 // In words: "anchors from 16 px reach RBC 99 %, Platelets 88 %"; with advice below 90 %.
+bool is_well_covered(const std::vector<AnchorCoverage>& found);
 std::string coverage_text(const std::vector<AnchorCoverage>& found, std::int64_t base);
 
 }  // namespace plimsoll::job

@@ -128,8 +128,8 @@ std::int64_t arena_of(const TaskPtr& task) {
   const zoo::Network& network = zoo::find_network("retinanet_r50");
   const nn::Input input{.batch = 8, .channels = 3, .image = 256};
   Trainer trainer(op_table(), [&](nn::Builder& net) { return network.build(net, {.classes = 3}); },
-                  {.input = kInput,
-                   .train_batches = {kInput.batch},
+                  {.input = input,
+                   .train_batches = {input.batch},
                    .task = task,
                    .tuning = {.frozen = network.body}});
   trainer.plan(NamedFates{});
