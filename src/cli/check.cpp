@@ -4,7 +4,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
 #include "base/json_text.h"
 #include "base/stopwatch.h"
@@ -13,11 +12,9 @@
 #include "cli/machine_text.h"
 #include "cli/options.h"
 #include "cli/picture_page.h"
-#include "cli/plan_text.h"
 #include "cli/progress.h"
-#include "kernels/fma_peak.h"
+#include "cli/run_outlook.h"
 #include "machine/team.h"
-#include "ops/table.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -43,146 +40,6 @@ job::ScannedData scan_data(const std::string& name, const SourcePtr& source,
   };
   data.report = scan(*data.source, scan_options);
   return data;
-}
-
-// What the data means for a run of the network.
-struct Meaning {
-  std::string model;
-  nn::Input input;
-  // What `train` would do, or why it would not begin; neither of boxes that the network cannot
-  // find.
-  std::optional<job::PlannedRun> run;
-  std::string why_not;
-  std::vector<job::AnchorCoverage> coverage = {};  // of a detector
-  double delivered = 0;                            // images/s that one core reads and decodes
-  double most = 0;  // images/s that training could take if every core ran at its peak
-};
-
-// Multiplications and additions of a training step per image: forward, and twice that backward.
-double flops_per_image(const job::ModelSettings& options) {
-  nn::Input input = options.input();
-  input.batch = 1;
-  nn::Builder builder(op_table(), input, nn::Mode::training);
-  options.factory()(builder);
-  double flops = 0;
-  const Graph& graph = builder.graph();
-  for (const Node& node : graph.nodes())
-    if (node.op->arithmetic != Arithmetic::none) flops += cost_of(graph, node).flops;
-  return 3 * flops;
-}
-
-// The part of a split without what the scan of the whole found bad.
-SourcePtr without_bad_of(const SourcePtr& part, const ScanReport& whole) {
-  if (whole.bad.empty()) return part;
-  std::set<std::int64_t> bad;
-  for (const BadSample& sample : whole.bad) bad.insert(sample.sample);
-  std::vector<std::uint32_t> good;
-  for (std::int64_t i = 0; i < part->size(); ++i)
-    if (!bad.contains(part->number(i))) good.push_back(static_cast<std::uint32_t>(i));
-  return make_subset(part, std::move(good));
-}
-
-// What `train` would be given once the bad files are mended or left out.
-job::TrainingData usable_data(const Settings& settings, const job::ScannedData& train,
-                              const std::optional<job::ScannedData>& validation) {
-  job::TrainingData data{.train = train.source, .largest = train.report.largest};
-  if (settings.val_split > 0) {
-    const SplitSources parts =
-        split(train.source, settings.val_split, static_cast<std::uint64_t>(settings.seed));
-    data.train = without_bad_of(parts.train, train.report);
-    data.validation = without_bad_of(parts.validation, train.report);
-    return data;
-  }
-  data.train = without_bad(train.source, train.report);
-  if (validation) {
-    data.validation = without_bad(validation->source, validation->report);
-    data.largest = largest_of(data.largest, validation->report.largest);
-  }
-  return data;
-}
-
-// Plans the run; what would keep `train` from beginning goes to `remarks`.
-void plan_run(Settings& settings, const job::ScannedData& train,
-              const std::optional<job::ScannedData>& validation, const job::Budget& budget,
-              int threads, Meaning& meaning, std::vector<Remark>& remarks) {
-  // Which network finds boxes is not for this command to choose.
-  if (train.source->has_boxes() && !settings.model.detects()) return;
-  try {
-    if (!train.source->has_boxes() && settings.model.detects())
-      throw UsageError({.where = settings.data,
-                        .got = "the data has one class per picture",
-                        .expected = "expected boxes, which " + settings.model.title() + " finds"});
-    const job::TrainingData data = usable_data(settings, train, validation);
-    if (settings.model.detects()) {
-      settings.boxes.settle(settings.model, *data.train, data.validation.get());
-      const std::int64_t base = settings.boxes.anchor_base;
-      meaning.coverage = job::anchor_coverage(settings.model, *data.train, base);
-      remarks.push_back(
-          {job::is_well_covered(meaning.coverage) ? Severity::note : Severity::warning, train.name,
-           job::coverage_text(meaning.coverage, base), ""});
-    }
-    job::Ready ready = job::make_ready(settings, &data, budget, threads);
-    settings.check_patterns(ready.trainer);
-    meaning.input = settings.model.input();
-    meaning.run = ready.run;
-    job::require_fit(ready, settings, &data, threads);
-  } catch (const Error& error) {
-    remarks.push_back(to_remark(error.complaint()));
-    meaning.why_not = remarks.back().what;
-  }
-}
-
-Meaning find_meaning(const Settings& settings, const job::ScannedData& data) {
-  return {.model = settings.model.title(),
-          .input = settings.model.input(),
-          .run = {},
-          .why_not = {},
-          .delivered = data.report.images_per_second() / data.report.workers,
-          .most = kernels::measure_fma_peak_gflops() * 1e9 / flops_per_image(settings.model)};
-}
-
-void judge(const Meaning& meaning, const job::ScannedData& data, const Machine& machine,
-           std::vector<Remark>& remarks) {
-  if (meaning.delivered * machine.usable < meaning.most)
-    remarks.push_back(
-        {Severity::warning, data.name,
-         fmt::format("{:.0f} images/s can be read on all cores and {} could take {:.0f}",
-                     meaning.delivered * machine.usable, meaning.model, meaning.most),
-         "training may wait for data; smaller pictures (a short side of 320 to 400) decode "
-         "faster"});
-}
-
-void print_text(const Meaning& meaning) {
-  fmt::print("a run of {} at {}x{}, batch {}\n", meaning.model, meaning.input.image.h,
-             meaning.input.image.w, meaning.input.batch);
-  fmt::print(
-      "  speed        a core reads {:.0f} images/s; training takes {:.1f} at most (every core at "
-      "the "
-      "peak just measured)\n",
-      meaning.delivered, meaning.most);
-  if (!meaning.coverage.empty()) {
-    fmt::print("  boxes on it  {:<16} {:>7}  {:>15}  {:>7}\n", "class", "boxes", "side 5-50-95 %",
-               "reached");
-    for (const job::AnchorCoverage& one : meaning.coverage)
-      fmt::print("               {:<16} {:>7}  {:>15}  {:>5.0f} %\n", one.name, one.boxes,
-                 fmt::format("{:.0f} {:.0f} {:.0f}", one.sides[0], one.sides[1], one.sides[2]),
-                 100 * one.share());
-  }
-  if (!meaning.run) return;
-  fmt::print("  {}\n{}\n", budget_text(meaning.run->budget), ledger_text(*meaning.run));
-  fmt::print("  smallest budget {} · fastest plan {}\n",
-             to_string(Bytes{meaning.run->plan.floor_bytes}),
-             to_string(Bytes{meaning.run->plan.unlimited_bytes}));
-}
-
-nlohmann::ordered_json plan_json(const Meaning& meaning) {
-  nlohmann::ordered_json json;
-  if (meaning.run) json = plan_summary_json(*meaning.run);
-  if (!meaning.why_not.empty()) {
-    json["fits"] = false;
-    json["reason"] = meaning.why_not;
-  }
-  return json;
 }
 
 // Further lines of a hint stand below its first.
@@ -248,7 +105,7 @@ int run(Settings& settings) {
 
   std::optional<job::ScannedData> train;
   std::optional<job::ScannedData> validation;
-  std::optional<Meaning> meaning;
+  std::optional<RunOutlook> outlook;
   const auto progress_of = [&](PhaseBar& bar, const Stopwatch& watch) {
     return [&](std::int64_t done, std::int64_t total) {
       bar.show(done, total, watch.seconds(), to_string(Bytes{done}));
@@ -298,12 +155,12 @@ int run(Settings& settings) {
         validation);
   if (train && validation) find_remarks(*train, *validation, remarks);
   if (train) {
-    meaning = find_meaning(settings, *train);
-    judge(*meaning, *train, machine, remarks);
+    outlook = find_outlook(settings, *train);
+    judge(*outlook, *train, machine, remarks);
     if (std::string note = job::grey_note(settings.model, train->report); !note.empty())
       remarks.push_back({Severity::note, train->name, std::move(note), ""});
-    plan_run(settings, *train, validation, budget, threads, *meaning, remarks);
-    if (!json) print_text(*meaning);
+    plan_run(settings, *train, validation, budget, threads, *outlook, remarks);
+    if (!json) print_text(*outlook);
     if (!settings.pictures.empty()) {
       const auto page = write_picture_page(*train, settings.pictures);
       fmt::print(json ? stderr : stdout, "pictures       {}\n", page.string());
@@ -320,16 +177,9 @@ int run(Settings& settings) {
       result["val"] = validation ? to_json(*validation) : nlohmann::ordered_json(nullptr);
       if (train && validation) result["val"]["leaks"] = leaks_json(*train, *validation);
     }
-    if (meaning) {
-      result["run"] = {{"model", meaning->model},
-                       {"batch", meaning->input.batch},
-                       {"image", {meaning->input.image.h, meaning->input.image.w}},
-                       {"images_per_second_per_core", meaning->delivered},
-                       {"images_per_second_at_most", meaning->most}};
-      result["plan"] = plan_json(*meaning);
-      for (const job::AnchorCoverage& one : meaning->coverage)
-        result["run"]["anchors"].push_back(
-            {{"name", one.name}, {"boxes", one.boxes}, {"reached", one.share()}});
+    if (outlook) {
+      result["run"] = run_json(*outlook);
+      result["plan"] = plan_json(*outlook);
     }
     result["problems"] = remarks_json(remarks);
     fmt::print("{}", json_text(result));
