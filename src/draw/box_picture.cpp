@@ -14,7 +14,7 @@ namespace plimsoll::draw {
 namespace {
 
 constexpr std::size_t kLongestName = 24;
-// From so many boxes on, plates that are much wider than their box are not drawn whole.
+// From so many boxes on, plates that are much wider than their box lie over no other's.
 constexpr std::size_t kCrowd = 10;
 
 // Whole pixels: columns [x0, x1), rows [y0, y1).
@@ -88,15 +88,20 @@ class Plates {
       const std::string whole = fmt::format("{}{}{:.2f}", name, name.empty() ? "" : " ", box.score);
       const bool is_too_wide =
           boxes_.size() >= kCrowd && 2 * width_of(whole) > 3 * boxes_[i]->width();
-      if (!is_too_wide && draw_if(i, box, whole, 0)) return;
+      if (draw_if(i, box, whole, {.hidden = 0, .over = is_too_wide ? 0.0 : 1e9})) return;
     }
-    if (!name.empty()) draw_if(i, box, name, 0.2);
+    if (!name.empty()) draw_if(i, box, name, {.hidden = 0.2, .over = 1e9});
   }
 
  private:
+  // Shares of a plate over other plates, and over others' boxes.
+  struct Cover {
+    double hidden = 0;
+    double over = 0;
+  };
   struct Place {
     Area area;
-    double hidden = 0;  // the share of the plate over others
+    Cover cover = {};
     double cost = 0;
   };
 
@@ -114,20 +119,20 @@ class Plates {
 
   Place judged(const Area& area, std::size_t own, double preference) const {
     Place place{.area = area, .cost = preference};
-    for (const Area& plate : placed_) place.hidden += overlap(area, plate) / area.size();
-    place.cost += 8 * place.hidden;
+    for (const Area& plate : placed_) place.cover.hidden += overlap(area, plate) / area.size();
+    place.cost += 8 * place.cover.hidden;
     for (std::size_t b = 0; b < boxes_.size(); ++b) {
       if (!boxes_[b]) continue;
       const double covered = overlap(area, *boxes_[b]);
       // Over a small thing it hides the thing; over another's box it seems to be its name.
-      if (covered > 0)
-        place.cost += b == own ? covered / boxes_[b]->size()
-                               : 1.5 * covered / boxes_[b]->size() + 0.3 * covered / area.size();
+      place.cost += (b == own ? 1 : 1.5) * covered / boxes_[b]->size();
+      if (b != own) place.cover.over += covered / area.size();
     }
+    place.cost += 0.3 * place.cover.over;
     return place;
   }
 
-  bool draw_if(std::size_t i, const DrawnBox& box, const std::string& text, double most_hidden) {
+  bool draw_if(std::size_t i, const DrawnBox& box, const std::string& text, const Cover& most) {
     const Area& own = *boxes_[i];
     const std::int64_t width = width_of(text);
     const std::int64_t height = kGlyphHeight * style_.letter + 2 * margin_;
@@ -143,7 +148,7 @@ class Plates {
       const Place place = judged(places[p], i, 0.04 * static_cast<double>(p));
       if (!best || place.cost < best->cost) best = place;
     }
-    if (best->hidden > most_hidden) return false;
+    if (best->cover.hidden > most.hidden || best->cover.over > most.over) return false;
     const Rgb colour = class_colour(box.label);
     fill(picture_, best->area, colour);
     write(best->area, text, ink_on(colour));
