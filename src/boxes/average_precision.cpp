@@ -26,7 +26,8 @@ class Totals {
  public:
   explicit Totals(DetectionScores& scores) : scores_(scores) { scores_.coco.fill(0); }
 
-  void add(const PrecisionCurves& curves, const ClassCounts& counts, ClassPrecision& of) {
+  void add(const PrecisionCurves& curves, const ClassCounts& counts, std::size_t label) {
+    ClassPrecision& of = scores_.classes[label];
     for (int area = 0; area < kAreas; ++area) {
       if (counts.truths[static_cast<std::size_t>(area)] == 0) continue;
       ++classes_[static_cast<std::size_t>(area)];
@@ -46,6 +47,7 @@ class Totals {
       coco(2) += sum(curves.curve(0, 5)) / kRecalls;
       coco(6) += recall_of(counts.right_of_1, counts.truths[0]);
       coco(7) += recall_of(counts.right_of_10, counts.truths[0]);
+      if (label < scores_.curves50.size()) scores_.curves50[label] = curve;
       for (std::size_t i = 0; i < curve.size(); ++i) scores_.precision50[i] += curve[i];
     }
     if (counts.voc_truths == 0) return;
@@ -137,10 +139,11 @@ void AveragePrecision::add_picture(std::span<const TruthBox> truths,
 DetectionScores AveragePrecision::finish() {
   DetectionScores scores;
   scores.classes.resize(counts_.size());
+  if (std::ssize(counts_) <= kMostCurves) scores.curves50.resize(counts_.size());
   Totals totals(scores);
   std::size_t label = 0;
   const auto begin = [&] { curves_.begin(counts_[label]); };
-  const auto end = [&] { totals.add(curves_, counts_[label], scores.classes[label]); };
+  const auto end = [&] { totals.add(curves_, counts_[label], label); };
   begin();
   store_.drain([&](const DetectionRecord& record) {
     for (; label < static_cast<std::size_t>(record.label()); begin()) {

@@ -22,6 +22,9 @@ inline constexpr std::array<std::string_view, 12> kCocoNumbers{
     "AP",   "AP50",  "AP75",   "AP_small", "AP_medium", "AP_large",
     "AR_1", "AR_10", "AR_100", "AR_small", "AR_medium", "AR_large"};
 
+// Of data with so many classes or fewer, a curve for each is kept.
+inline constexpr std::int64_t kMostCurves = 12;
+
 // -1 where the class has no truth to find.
 struct ClassPrecision {
   double ap = -1;
@@ -36,6 +39,7 @@ struct DetectionScores {
   double voc_2012 = -1;
   RecallCurve precision50{};  // at IoU 0.5, mean over classes that have truth
   std::vector<ClassPrecision> classes;
+  std::vector<RecallCurve> curves50;  // the same by class, up to kMostCurves; else none
 };
 
 // What an evaluation is sized by, all of it known from the index of the data.

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -8,12 +9,15 @@
 #include "base/json_text.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
+#include "cli/detection_report.h"
+#include "cli/detections_file.h"
 #include "cli/options.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
 #include "machine/crowding.h"
 #include "machine/team.h"
 #include "step/evaluation.h"
+#include "task/detection_tally.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -28,6 +32,7 @@ struct Settings {
   std::string normalise;  // empty: as the weights say
   std::string data;
   std::string picture;
+  std::string detections;
 };
 
 std::string_view what_is(TargetKind kind) {
@@ -67,6 +72,8 @@ nlohmann::ordered_json json_of(const Task& task, const Evaluation& found, const 
   nlohmann::ordered_json json{{"loss", found.loss}};
   for (std::size_t m = 0; m < task.metrics().size(); ++m)
     json[task.metrics()[m].name] = found.metrics[m];
+  if (const auto* detection = dynamic_cast<const DetectionTally*>(&tally))
+    add_scores(json, detection->scores());
   json["per_class"] = nlohmann::ordered_json::array();
   const ClassTable table = tally.classes();
   for (const ClassTable::Row& row : table.rows) {
@@ -108,13 +115,30 @@ void print_classes(const ClassTable& table) {
   }
 }
 
-void print_text(const Task& task, const Evaluation& found, const Tally& tally) {
-  fmt::print("{} images · loss {:.4f}", found.samples, found.loss);
+// The metrics of the whole evaluation, where there are any, before the means over its samples.
+std::string metrics_text(const Task& task, const Evaluation& found, bool means) {
+  std::string text;
   for (std::size_t m = 0; m < task.metrics().size(); ++m)
-    fmt::print(" · {} {}", task.metrics()[m].title,
-               value_text(task.metrics()[m], found.metrics[m]));
-  fmt::print("\n");
+    if (task.metrics()[m].is_mean == means)
+      text +=
+          " · " + task.metrics()[m].title + " " + value_text(task.metrics()[m], found.metrics[m]);
+  return text;
+}
+
+void print_text(const Task& task, const Evaluation& found, const Tally& tally) {
+  fmt::print("{} images{} · loss {:.4f}{}\n", found.samples, metrics_text(task, found, false),
+             found.loss, metrics_text(task, found, true));
+  if (const auto* detection = dynamic_cast<const DetectionTally*>(&tally))
+    fmt::print("\n{}", scores_text(detection->scores()));
   print_classes(tally.classes());
+}
+
+// While it goes: the first metric, or the loss where the metrics that count come at the end.
+std::string so_far(const Task& task, const Evaluation& found) {
+  const Metric& shown = task.metrics()[0];
+  if (std::ranges::all_of(task.metrics(), &Metric::is_mean))
+    return shown.title + " " + value_text(shown, found.metrics[0]);
+  return fmt::format("loss {:.4f}", found.loss);
 }
 
 int run(const Settings& s) {
@@ -123,6 +147,10 @@ int run(const Settings& s) {
   const CrowdMonitor crowding(threads);
   const bool quiet = s.common.quiet || s.common.json;
   job::TrainedModel trained = job::find_trained(s.weights, s.model);
+  if (!s.detections.empty() && trained.targets != TargetKind::boxes)
+    throw UsageError({.where = "--detections",
+                      .got = "a network that finds no boxes",
+                      .expected = "expected weights of a detector"});
   trained.prepare_pictures(s.normalise);
   const job::Budget budget = budget_of(s.memory);
   const SourcePtr source = open_data(s, trained);
@@ -148,12 +176,17 @@ int run(const Settings& s) {
   const std::unique_ptr<Tally> tally = task.make_tally(std::filesystem::temp_directory_path());
   PhaseBar bar("evaluating", quiet);
   const Stopwatch watch;
-  Evaluator evaluator(opened.trainer, pipeline, trained.normalisation(), tally.get());
+  std::optional<DetectionsFile> detections;
+  Evaluator::Look look;
+  if (!s.detections.empty()) {
+    detections.emplace(s.detections);
+    look = [&](const StepTensors& results, const Batch& batch) { detections->add(results, batch); };
+  }
+  Evaluator evaluator(opened.trainer, pipeline, trained.normalisation(), tally.get(), look);
   const Evaluation& found = evaluator.so_far();
-  const Metric& shown = task.metrics()[0];
   while (evaluator.next())
-    bar.show(found.samples, source->size(), watch.seconds(),
-             shown.title + " " + value_text(shown, found.metrics[0]));
+    bar.show(found.samples, source->size(), watch.seconds(), so_far(task, found));
+  if (detections) detections->finish();
   if (!s.picture.empty())
     for (const EvaluationPicture& picture :
          tally->pictures(trained.weights.string() + " on " + s.data))
@@ -183,11 +216,17 @@ Entry add_eval(CLI::App& command) {
   command.add_option("RUN_OR_WEIGHTS", s->weights, "a run directory, or a file of weights")
       ->required();
   command.add_option("DATA", s->data, "as for train; of a set in parts test, else val")->required();
-  command.add_option("--picture", s->picture, "draw the confusion matrix into this SVG file");
+  command.add_option("--picture", s->picture,
+                     "draw the confusion matrix, or precision over recall, into this SVG file");
+  command.add_option("--detections", s->detections,
+                     "write all boxes that a detector finds into this file, as COCO's results: "
+                     "image_id and category_id are those of the data if it is COCO's, else the "
+                     "numbers of sample and class from 1 on");
   command.footer(
       "Examples:\n"
       "  plimsoll eval runs/demo fashion-mnist\n"
-      "  plimsoll eval runs/xception/weights/last.safetensors photos/ --picture confusion.svg");
+      "  plimsoll eval runs/xception/weights/last.safetensors photos/ --picture confusion.svg\n"
+      "  plimsoll eval runs/cells bccd/ --detections found.json --picture curves.svg");
   return [s] { return run(*s); };
 }
 

@@ -1,18 +1,15 @@
 #include <fmt/format.h>
-#include <glob.h>
 
-#include <algorithm>
-#include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/drawn_pictures.h"
 #include "cli/options.h"
+#include "cli/picture_files.h"
 #include "cli/plan_text.h"
+#include "cli/prediction_printer.h"
 #include "data/scan/scan.h"
-#include "data/source/file_source.h"
 #include "machine/crowding.h"
 #include "machine/team.h"
 #include "step/evaluation.h"
@@ -20,7 +17,9 @@
 namespace plimsoll::cli {
 namespace {
 
-namespace fs = std::filesystem;
+constexpr std::int64_t kBestClasses = 5;
+// What people look at, and what programs sift for themselves.
+constexpr double kShownScore = 0.5, kListedScore = 0.05;
 
 struct Settings {
   CommonOptions common;
@@ -30,133 +29,96 @@ struct Settings {
   std::string weights;
   std::string normalise;  // empty: as the weights say
   std::vector<std::string> files;
-  std::int64_t top = 5;
+  std::optional<std::int64_t> top;
+  std::optional<double> score;
+  std::string pictures;
   bool csv = false;
   bool logits = false;
+
+  // Least scores of boxes, of what is printed and of what is drawn.
+  double printed_score() const {
+    return score.value_or(common.json || csv ? kListedScore : kShownScore);
+  }
+  double drawn_score() const { return score.value_or(kShownScore); }
+
+  void check(bool detects) const;
+  PredictionFormat format(const Task& task, bool detects) const;
 };
 
-bool is_picture(const fs::path& path) {
-  std::string ending = path.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const std::vector<std::string> known{".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif"};
-  return std::find(known.begin(), known.end(), ending) != known.end();
+void Settings::check(bool detects) const {
+  if (top && *top < 1)
+    throw UsageError(
+        {.where = "--top", .got = std::to_string(*top), .expected = "expected at least 1"});
+  if (score && !(*score >= 0 && *score <= 1))
+    throw UsageError(
+        {.where = "--score", .got = fmt::format("{}", *score), .expected = "expected 0 to 1"});
+  const auto refuse = [](const char* option, const char* got) {
+    throw UsageError({.where = option, .got = got, .expected = "expected weights of a detector"});
+  };
+  if (!detects && score) refuse("--score", "a network that finds no boxes");
+  if (!detects && !pictures.empty()) refuse("--pictures", "a network that finds no boxes");
+  if (detects && logits)
+    throw UsageError({.where = "--logits",
+                      .got = "a detector, which sorts its boxes by probability",
+                      .expected = "expected weights of a classifier"});
 }
 
-void add_folder(const fs::path& folder, std::vector<std::string>& files) {
-  std::vector<std::string> found;
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.is_regular_file() && is_picture(entry.path())) found.push_back(entry.path());
-  std::sort(found.begin(), found.end());
-  files.insert(files.end(), found.begin(), found.end());
+PredictionFormat Settings::format(const Task& task, bool detects) const {
+  using Kind = PredictionFormat::Kind;
+  return {.kind = common.json ? Kind::json
+                  : csv       ? Kind::csv
+                              : Kind::text,
+          .boxes = detects,
+          .score = detects                   ? "score"
+                   : !task.predicts_shares() ? "value"
+                   : logits                  ? "logit"
+                                             : "p"};
 }
 
-// Files as they are, folders with all pictures below them, patterns that the shell left alone.
-std::vector<std::string> list_files(const std::vector<std::string>& words) {
-  std::vector<std::string> files;
-  for (const std::string& word : words) {
-    std::error_code error;
-    if (fs::is_directory(word, error)) {
-      add_folder(word, files);
-    } else if (fs::exists(word, error) || word.find_first_of("*?[") == std::string::npos) {
-      files.push_back(word);
-    } else {
-      glob_t matches{};
-      if (::glob(word.c_str(), 0, nullptr, &matches) == 0)
-        files.insert(files.end(), matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
-      else
-        files.push_back(word);  // told of as a file that is not there
-      ::globfree(&matches);
-    }
-  }
-  return files;
+std::vector<Prediction> above(const std::vector<Prediction>& found, double score) {
+  std::vector<Prediction> kept;
+  for (const Prediction& one : found)
+    if (one.score >= score) kept.push_back(one);
+  return kept;
 }
 
-struct Listed {
-  SourcePtr source;
-  std::vector<Complaint> missing;
+// The network, and memory to draw in where that is asked for: as much as any picture needs or, if
+// the budget is short, what it leaves.
+struct Opened {
+  job::OpenedModel model;
+  Bytes to_draw;
 };
 
-Listed make_source(const std::vector<std::string>& files) {
-  Listed listed;
-  const auto source = std::make_shared<FileSource>("files", "");
-  for (const std::string& file : files) {
-    std::error_code error;
-    const auto size = fs::file_size(file, error);
-    if (error)
-      listed.missing.push_back(
-          {.where = file, .got = error.message(), .expected = "expected a picture"});
-    else
-      source->add(file, Bytes{static_cast<std::int64_t>(size)}, 0);
+Opened open(const Settings& s, job::TrainedModel& trained, const SourcePtr& source,
+            const ScanReport& report, const job::Budget& budget, int threads) {
+  const auto open_beside = [&](Bytes beside) {
+    job::TrainedModel own = trained;
+    job::OpenedModel opened =
+        job::open_trained(own, source, own.class_names, report.largest, budget, threads, beside);
+    trained = std::move(own);
+    return opened;
+  };
+  if (s.pictures.empty()) return {open_beside({0}), {0}};
+  const Bytes needed = DrawnPictures::needed(*source, report);
+  try {
+    return {open_beside(needed), needed};
+  } catch (const BudgetError&) {
+    job::OpenedModel opened = open_beside({0});
+    const Bytes left{budget.bytes - opened.predicted_bytes};
+    opened.predicted_bytes = budget.bytes;
+    return {std::move(opened), left};
   }
-  source->finish({"any"});
-  listed.source = source;
-  return listed;
 }
-
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
-// Writes predictions one by one, so that memory does not grow with the files.
-class Printer {
- public:
-  Printer(const Settings& settings, bool shares)
-      : s_(settings),
-        score_(!shares           ? "value"
-               : settings.logits ? "logit"
-                                 : "p") {
-    if (s_.common.json) fmt::print("[");
-    if (s_.csv && !s_.common.json) fmt::print("file,rank,class,{}\n", score_);
-  }
-  ~Printer() {
-    if (s_.common.json) fmt::print("\n]\n");
-  }
-  Printer(const Printer&) = delete;
-  Printer& operator=(const Printer&) = delete;
-
-  void print(const std::string& file, const std::vector<Prediction>& guesses) {
-    if (s_.common.json) {
-      nlohmann::ordered_json json{{"file", file}, {"classes", nlohmann::ordered_json::array()}};
-      for (const Prediction& guess : guesses)
-        json["classes"].push_back({{"name", guess.name}, {score_, guess.score}});
-      fmt::print("{}\n  {}", first_ ? "" : ",",
-                 json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-      first_ = false;
-    } else if (s_.csv) {
-      for (std::size_t rank = 0; rank < guesses.size(); ++rank)
-        fmt::print("{},{},{},{:.6g}\n", csv_cell(file), rank + 1, csv_cell(guesses[rank].name),
-                   guesses[rank].score);
-    } else {
-      std::string text;
-      for (const Prediction& guess : guesses)
-        text += fmt::format("  {} {}", guess.name,
-                            score_ == "p" ? fmt::format("{:.1f} %", 100 * guess.score)
-                                          : fmt::format("{:.3f}", guess.score));
-      fmt::print("{}:{}\n", file, text);
-    }
-  }
-
- private:
-  const Settings& s_;
-  std::string score_;  // what scores are
-  bool first_ = true;
-};
 
 int run(const Settings& s) {
   s.memory.check();
-  if (s.top < 1)
-    throw UsageError(
-        {.where = "--top", .got = std::to_string(s.top), .expected = "expected at least 1"});
   const int threads = use_threads(s.threads);
   const CrowdMonitor crowding(threads);
   job::TrainedModel trained = job::find_trained(s.weights, s.model);
+  const bool detects = trained.targets == TargetKind::boxes;
+  s.check(detects);
   trained.prepare_pictures(s.normalise);
-  const std::vector<std::string> files = list_files(s.files);
-  const Listed listed = make_source(files);
+  const PictureFiles listed = list_pictures(s.files);
   std::vector<Complaint> bad = listed.missing;
   const auto tell_bad = [&] {
     for (const Complaint& complaint : bad)
@@ -172,32 +134,50 @@ int run(const Settings& s) {
     return tell_bad();
   }
   const job::Budget budget = budget_of(s.memory);
+  const int channels = s.pictures.empty() ? static_cast<int>(trained.model.input().channels) : 3;
   const ScanReport report =
-      scan(*listed.source, {.workers = threads,
-                            .channels = static_cast<int>(trained.model.input().channels),
-                            .memory = job::left_to_scan(budget)});
+      scan(*listed.source,
+           {.workers = threads, .channels = channels, .memory = job::left_to_scan(budget)});
   for (const BadSample& sample : report.bad) bad.push_back(sample.complaint);
   if (std::ssize(report.bad) == listed.source->size()) return tell_bad();
   const SourcePtr source = without_bad(listed.source, report);
-  job::OpenedModel opened =
-      job::open_trained(trained, source, trained.class_names, report.largest, budget, threads);
-  Trainer& trainer = opened.trainer;
-  Pipeline pipeline(source, trained.pipeline(opened.workers), report.largest);
+  Opened opened = open(s, trained, source, report, budget, threads);
+  const Trainer& trainer = opened.model.trainer;
+  const Task& task = trainer.task();
+  std::optional<DrawnPictures> drawn;
+  if (!s.pictures.empty()) drawn.emplace(s.pictures, *source, report, opened.to_draw);
+  Pipeline pipeline(source, trained.pipeline(opened.model.workers), report.largest);
   {
-    Printer printer(s, opened.trainer.task().predicts_shares());
+    PredictionPrinter printer(s.format(task, detects));
+    const auto most = static_cast<std::size_t>(
+        s.top.value_or(detects ? std::numeric_limits<std::int64_t>::max() : kBestClasses));
     pipeline.start(0, 0);
     while (const std::optional<Batch> batch = pipeline.next()) {
       const StepTensors tensors = trainer.tensors(Purpose::evaluate, batch->count);
-      fill_inputs(*batch, trained.normalisation(), trainer.task(), tensors, 0, batch->count);
-      trainer.evaluate_step(batch->count);
-      for (std::int64_t i = 0; i < batch->count; ++i)
-        printer.print(
-            source->path(batch->samples[static_cast<std::size_t>(i)]),
-            trainer.task().predict(tensors, *batch, i, static_cast<std::size_t>(s.top), s.logits));
+      fill_inputs(*batch, trained.normalisation(), task, tensors, 0, batch->count);
+      opened.model.trainer.evaluate_step(batch->count);
+      for (std::int64_t i = 0; i < batch->count; ++i) {
+        const std::int64_t sample = batch->samples[static_cast<std::size_t>(i)];
+        const std::string path = source->path(sample);
+        const std::vector<Prediction> found = task.predict(tensors, *batch, i, most, s.logits);
+        if (!detects) {
+          printer.print(path, {}, found);
+          continue;
+        }
+        printer.print(path, batch->placements[static_cast<std::size_t>(i)].image,
+                      above(found, s.printed_score()));
+        if (!drawn) continue;
+        try {
+          drawn->draw(sample, listed.relative(source->number(sample), path),
+                      above(found, s.drawn_score()));
+        } catch (const DataError& error) {
+          bad.push_back(error.complaint());
+        }
+      }
     }
   }
   if (!s.common.quiet && !s.common.json)
-    fmt::print(stderr, "{}\n", memory_text(opened.predicted_bytes));
+    fmt::print(stderr, "{}\n", memory_text(opened.model.predicted_bytes));
   return tell_bad();
 }
 
@@ -216,13 +196,24 @@ Entry add_predict(CLI::App& command) {
   command.add_option("FILES", s->files, "pictures, folders of them, or patterns")
       ->required()
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command.add_option("--top", s->top, "so many classes for each picture")->capture_default_str();
-  command.add_flag("--csv", s->csv, "file,rank,class,p");
+  command.add_option("--top", s->top,
+                     "so many classes for each picture (5), or so many boxes at most (all)");
+  command.add_option(
+      "--score", s->score,
+      "of a detector: boxes of this score and more (0.5; with --json and --csv 0.05, "
+      "but 0.5 in pictures)");
+  command.add_option("--pictures", s->pictures,
+                     "of a detector: draw boxes, names and scores on every picture, upright and as "
+                     "large as it is, as PNG below this folder");
+  command.add_flag("--csv", s->csv,
+                   "file,rank,class,p; of a detector file,rank,class,score and "
+                   "x0,y0,x1,y1 in pixels of the upright picture");
   command.add_flag("--logits", s->logits, "scores before softmax instead of probabilities");
   command.footer(
       "Examples:\n"
       "  plimsoll predict runs/xception photo.jpg\n"
-      "  plimsoll predict runs/xception photos/ --csv --top 1 > predictions.csv");
+      "  plimsoll predict runs/xception photos/ --csv --top 1 > predictions.csv\n"
+      "  plimsoll predict runs/cells slides/ --pictures found --json > found.json");
   return [s] { return run(*s); };
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "draw/palette.h"
+
 namespace plimsoll::draw {
 namespace {
 
@@ -14,12 +16,8 @@ constexpr double kAxisRoom = 56;  // labels and name of the x axis
 constexpr double kLabelDistance = 15;
 constexpr std::size_t kThinAbove = 2 * static_cast<std::size_t>(kPlotWidth);
 
-// Told apart by those who see no red or no green as well.
-constexpr std::array<std::string_view, 7> kPalette = {"#1f6fb4", "#e07b00", "#2a9d5c", "#b5338a",
-                                                      "#6b4fbb", "#8a6d3b", "#5b6770"};
-
 std::string_view colour_of(const Panel& panel, std::size_t s) {
-  return panel.series[s].colour.empty() ? kPalette[s % kPalette.size()] : panel.series[s].colour;
+  return panel.series[s].colour.empty() ? palette(s) : panel.series[s].colour;
 }
 
 struct LegendEntry {

@@ -16,6 +16,7 @@ constexpr std::int64_t kLeastSide = 128, kMostSide = 256;
 constexpr std::int64_t kGap = 10;
 constexpr std::int64_t kLetter = 2;  // pixels of the sheet for one of the font
 constexpr std::int64_t kLabelHeight = kGlyphHeight * kLetter + 8;
+constexpr BoxStyle kBoxes{.line = 1, .letter = 1};
 constexpr std::uint8_t kPaper = 255, kInk = 30;
 
 // Where tiles lie on a sheet.
@@ -25,7 +26,7 @@ struct Grid {
   std::int64_t columns = 0, width = 0, height = 0;
 };
 
-Grid grid_of(std::int64_t count, const TileShape& shape) {
+Grid grid_of(std::int64_t count, const TileShape& shape, bool in_pairs) {
   Grid grid;
   const std::int64_t longer = std::max(shape.width, shape.height);
   grid.grow = std::max<std::int64_t>(1, (kLeastSide + longer - 1) / longer);
@@ -35,6 +36,7 @@ Grid grid_of(std::int64_t count, const TileShape& shape) {
   // A little wider than high, as screens are.
   grid.columns = std::min<std::int64_t>(
       count, static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(count) * 1.6))));
+  if (in_pairs) grid.columns = std::max<std::int64_t>(2, grid.columns / 2 * 2);
   const std::int64_t rows = (count + grid.columns - 1) / grid.columns;
   grid.width = kGap + grid.columns * (grid.tile_width + kGap);
   grid.height = kGap + rows * (grid.tile_height + kLabelHeight + kGap);
@@ -60,6 +62,10 @@ class Sheet {
     }
   }
 
+  PixelView part(std::int64_t x, std::int64_t y, std::int64_t width, std::int64_t height) {
+    return {.pixels = at(x, y), .width = width, .height = height, .row_bytes = 3 * width_};
+  }
+
   std::string png() const { return encode_png(width_, height_, 3, pixels_); }
 
  private:
@@ -78,6 +84,14 @@ std::uint8_t sample(const Tile& tile, const TileShape& shape, std::int64_t x, st
   return static_cast<std::uint8_t>(sum / std::max<std::int64_t>(1, count));
 }
 
+// Boxes of a tile as they lie on the sheet.
+std::vector<DrawnBox> scaled(std::vector<DrawnBox> boxes, const Grid& grid) {
+  const double scale = static_cast<double>(grid.grow) / static_cast<double>(grid.shrink);
+  for (DrawnBox& box : boxes)
+    for (double* corner : {&box.x0, &box.y0, &box.x1, &box.y1}) *corner *= scale;
+  return boxes;
+}
+
 std::string fitting(const std::string& label, std::int64_t width) {
   const auto room = static_cast<std::size_t>(width / (kGlyphAdvance * kLetter));
   return label.size() <= room || room < 3 ? label.substr(0, room)
@@ -86,7 +100,7 @@ std::string fitting(const std::string& label, std::int64_t width) {
 
 }  // namespace
 
-std::string mosaic_png(std::span<const Tile> tiles, const TileShape& shape) {
+std::string mosaic_png(std::span<const Tile> tiles, const TileShape& shape, bool in_pairs) {
   tiles = tiles.first(std::min(tiles.size(), kMostTiles));
   if (tiles.empty()) return Sheet(2 * kGap, 2 * kGap).png();
   expect(shape.width > 0 && shape.height > 0 && (shape.channels == 1 || shape.channels == 3),
@@ -95,7 +109,7 @@ std::string mosaic_png(std::span<const Tile> tiles, const TileShape& shape) {
     expect(std::cmp_equal(tile.pixels.size(), shape.width * shape.height * shape.channels),
            "a tile has the pixels of its shape");
   const auto count = static_cast<std::int64_t>(tiles.size());
-  const Grid grid = grid_of(count, shape);
+  const Grid grid = grid_of(count, shape, in_pairs);
   Sheet sheet(grid.width, grid.height);
   for (std::int64_t i = 0; i < count; ++i) {
     const Tile& tile = tiles[static_cast<std::size_t>(i)];
@@ -106,14 +120,16 @@ std::string mosaic_png(std::span<const Tile> tiles, const TileShape& shape) {
         for (std::int64_t c = 0; c < 3; ++c)
           sheet.at(left + x, top + y)[c] = sample(tile, shape, x / grid.grow * grid.shrink,
                                                   y / grid.grow * grid.shrink, c, grid.shrink);
+    draw_boxes(sheet.part(left, top, grid.tile_width, grid.tile_height), scaled(tile.boxes, grid),
+               kBoxes);
     sheet.write(left, top + grid.tile_height + 5, fitting(tile.label, grid.tile_width));
   }
   return sheet.png();
 }
 
-std::int64_t mosaic_bytes(std::size_t tiles, const TileShape& shape) {
-  const Grid grid =
-      grid_of(static_cast<std::int64_t>(std::clamp<std::size_t>(tiles, 1, kMostTiles)), shape);
+std::int64_t mosaic_bytes(std::size_t tiles, const TileShape& shape, bool in_pairs) {
+  const Grid grid = grid_of(
+      static_cast<std::int64_t>(std::clamp<std::size_t>(tiles, 1, kMostTiles)), shape, in_pairs);
   return grid.width * grid.height * 3;
 }
 

@@ -70,7 +70,8 @@ std::string curves_picture(std::string_view name, const ShownMetric& shown,
   const auto both = [&](const std::string& title, Scale scale, double ResultPoint::*train,
                         double ResultPoint::*validation) {
     Panel panel{.title = title, .scale = scale, .low = 0};
-    panel.series.push_back(series_of("training", rows, train, kTraining));
+    Series first = series_of("training", rows, train, kTraining);
+    if (has_values(first)) panel.series.push_back(std::move(first));
     Series second = series_of("validation", rows, validation, kValidation);
     if (has_values(second)) panel.series.push_back(std::move(second));
     return panel;
@@ -99,7 +100,7 @@ std::string curves_picture(std::string_view name, const ShownMetric& shown,
   Panel rate{.title = "learning rate", .low = 0, .height = 110};
   rate.series.push_back(series_of("", rows, &ResultPoint::lr, kRate));
   chart.panels.push_back(std::move(loss));
-  if (has_values(metric.series.front())) chart.panels.push_back(std::move(metric));
+  if (!metric.series.empty()) chart.panels.push_back(std::move(metric));
   chart.panels.push_back(std::move(rate));
   return line_chart_svg(chart);
 }

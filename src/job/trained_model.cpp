@@ -183,7 +183,7 @@ Trainer open_alone(const TrainedModel& trained) {
 
 OpenedModel open_trained(TrainedModel& trained, const SourcePtr& source,
                          const std::vector<std::string>& names, const LargestImage& largest,
-                         const Budget& budget, int threads) {
+                         const Budget& budget, int threads, Bytes beside) {
   if (trained.targets == TargetKind::boxes) trained.boxes.settle_sizes(*source);
   std::int64_t batch = std::min(trained.model.batch, source->size());
   while (true) {
@@ -192,7 +192,8 @@ OpenedModel open_trained(TrainedModel& trained, const SourcePtr& source,
     trainer.plan(NamedFates{});
     Surroundings around =
         surroundings(pipeline_bytes(trained.pipeline(threads), source->index(), largest), threads);
-    if (source->has_boxes()) around.tally_bytes = trainer.task().tally_bytes().count;
+    around.tally_bytes = beside.count;
+    if (source->has_boxes()) around.tally_bytes += trainer.task().tally_bytes().count;
     int workers = threads;
     const auto needed = [&] {
       return process_bytes(trainer.planned(), around.with_workers(workers),

@@ -55,9 +55,9 @@ struct OpenedModel {
 Trainer open_alone(const TrainedModel& trained);
 
 // Data workers are left out, and then the batch is halved, until it fits the budget. BudgetError if
-// not even one image does. `names` are those of the classes.
+// not even one image does. `names` are those of the classes; `beside`: what the caller will hold.
 OpenedModel open_trained(TrainedModel& trained, const SourcePtr& source,
                          const std::vector<std::string>& names, const LargestImage& largest,
-                         const Budget& budget, int threads);
+                         const Budget& budget, int threads, Bytes beside = {0});
 
 }  // namespace plimsoll::job

@@ -244,11 +244,15 @@ void RunLoop::begin_evaluation() {
   if (data_.validation == nullptr) return;
   is_fed_ = false;
   tally_->clear();
-  evaluation_.reset(
-      new UnderWay{.evaluator = {trainer_, *data_.validation, data_.normalisation, tally_.get()},
-                   .averages = {trainer_.session(), trainer_.step_graph()},
-                   .during = {monitor_, Activity::validating},
-                   .progress = progress_});
+  const bool is_last = has_stopped() || progress_.epoch >= options_.epochs;
+  const Evaluator::Look look = [this, is_last](const StepTensors& results, const Batch& batch) {
+    pictures_.draw_validation(results, batch, is_last);
+  };
+  evaluation_.reset(new UnderWay{
+      .evaluator = {trainer_, *data_.validation, data_.normalisation, tally_.get(), look},
+      .averages = {trainer_.session(), trainer_.step_graph()},
+      .during = {monitor_, Activity::validating},
+      .progress = progress_});
   Progress& progress = evaluation_->progress;
   progress.purpose = Purpose::evaluate;
   progress.batch = 0;

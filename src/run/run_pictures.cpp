@@ -12,6 +12,49 @@ namespace {
 constexpr std::size_t kMostSamples = 1024;
 constexpr double kSecondsBetweenPictures = 10;
 
+// What is shown of a detector that is still learning; `predict` asks for more.
+constexpr double kShownScore = 0.3;
+constexpr std::size_t kMostShown = 100;  // boxes of a picture
+
+// The boxes that sample `at` of a batch is trained on.
+std::vector<draw::DrawnBox> true_boxes(const Batch& batch, std::size_t at) {
+  std::vector<draw::DrawnBox> boxes;
+  if (batch.most_boxes == 0) return boxes;
+  const std::vector<std::string>& names = batch.source->class_names();
+  const auto own = batch.boxes.subspan(at * static_cast<std::size_t>(batch.most_boxes),
+                                       static_cast<std::size_t>(batch.box_counts[at]));
+  for (const PlacedBox& box : own.first(std::min(own.size(), kMostShown)))
+    boxes.push_back({.x0 = static_cast<double>(box.x0),
+                     .y0 = static_cast<double>(box.y0),
+                     .x1 = static_cast<double>(box.x1),
+                     .y1 = static_cast<double>(box.y1),
+                     .name = names[static_cast<std::size_t>(box.label)],
+                     .label = box.label});
+  return boxes;
+}
+
+// Those that were found in it, on the canvas.
+std::vector<draw::DrawnBox> found_boxes(const Task& task, const StepTensors& results,
+                                        const Batch& batch, std::size_t at) {
+  const CanvasPlacement& placed = batch.placements[at];
+  const double across =
+      static_cast<double>(placed.extent.width) / static_cast<double>(placed.image.width);
+  const double down =
+      static_cast<double>(placed.extent.height) / static_cast<double>(placed.image.height);
+  std::vector<draw::DrawnBox> boxes;
+  for (Prediction& one :
+       task.predict(results, batch, static_cast<std::int64_t>(at), kMostShown, false))
+    if (one.box && one.score >= kShownScore)
+      boxes.push_back({.x0 = one.box->x0 * across,
+                       .y0 = one.box->y0 * down,
+                       .x1 = one.box->x1 * across,
+                       .y1 = one.box->y1 * down,
+                       .name = std::move(one.name),
+                       .score = one.score,
+                       .label = one.label});
+  return boxes;
+}
+
 double or_none(const std::optional<Evaluation>& found, std::size_t metric) {
   return found ? found->metrics[metric] : draw::kNoValue;
 }
@@ -52,7 +95,7 @@ void RunPictures::draw(const Tally& tally, bool at_end) {
                       .val_metric = or_none(row.validation, headline),
                       .lr = row.lr});
   const std::string name = options_.model + " on " + options_.data;
-  const draw::ShownMetric shown{.name = metric.name,
+  const draw::ShownMetric shown{.name = metric.is_mean ? metric.name : metric.title,
                                 .is_share = metric.unit == Metric::Unit::share,
                                 .higher_is_better = metric.higher_is_better};
   recorder_.attempt("curves.svg", [&] {
@@ -80,12 +123,35 @@ std::string RunPictures::draw_batch(const Batch& batch, std::int64_t height, std
   std::vector<draw::Tile> tiles;
   const auto bytes = static_cast<std::size_t>(height * width * channels);
   for (std::size_t i = 0; i < batch.samples.size() && i < kSheetTiles; ++i)
-    tiles.push_back({batch.pixels.subspan(i * bytes, bytes), task_.caption(batch, i)});
+    tiles.push_back(
+        {batch.pixels.subspan(i * bytes, bytes), task_.caption(batch, i), true_boxes(batch, i)});
   std::string png =
       draw::mosaic_png(tiles, {.width = width, .height = height, .channels = channels});
   recorder_.attempt("train_batch0.png",
                     [&] { replace_file(options_.out / "train_batch0.png", png); });
   return png;
+}
+
+void RunPictures::draw_validation(const StepTensors& results, const Batch& batch, bool is_last) {
+  if (batch.first != 0 || batch.most_boxes == 0) return;
+  if (!is_last && validation_drawn_ && validation_drawn_->seconds() < kSecondsBetweenPictures)
+    return;
+  validation_drawn_.emplace();
+  const Shape& image = results.at("image").spec.shape;
+  const draw::TileShape tile{.width = image[3], .height = image[2], .channels = image[1]};
+  const auto bytes = static_cast<std::size_t>(tile.width * tile.height * tile.channels);
+  std::vector<draw::Tile> tiles;
+  for (std::size_t i = 0; i < batch.samples.size() && tiles.size() + 2 <= kSheetTiles; ++i) {
+    const auto pixels = batch.pixels.subspan(i * bytes, bytes);
+    std::vector<draw::DrawnBox> found = found_boxes(task_, results, batch, i);
+    const std::string count = std::to_string(found.size()) + " found";
+    tiles.push_back({pixels, "truth: " + task_.caption(batch, i), true_boxes(batch, i)});
+    tiles.push_back({pixels, count, std::move(found)});
+  }
+  recorder_.attempt("val_batch0.png", [&] {
+    replace_file(options_.out / "val_batch0.png", draw::mosaic_png(tiles, tile, true));
+  });
+  release_free_memory();
 }
 
 }  // namespace plimsoll

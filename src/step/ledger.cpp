@@ -47,12 +47,14 @@ std::int64_t page_table_bytes(std::int64_t arena, const Counts& counts) {
 
 // The sheet of the first batch as pixels, room for as many to compress them into, and the PNG,
 // which of photographs is not much smaller than their pixels and of what was enlarged is no larger.
-std::int64_t picture_bytes(const PreparedTapes& tapes, std::int64_t batch) {
+// A detector's validation batch is drawn twice, truth beside what was found.
+std::int64_t picture_bytes(const PreparedTapes& tapes, std::int64_t batch, bool in_pairs) {
   if (batch == 0) return 0;
   const Shape& image = tapes.graph(0).spec(tapes.graph(0).find("image")).shape;
   const draw::TileShape tile{.width = image[3], .height = image[2], .channels = image[1]};
-  const auto tiles = std::min(kSheetTiles, static_cast<std::size_t>(batch));
-  const std::int64_t sheet = draw::mosaic_bytes(tiles, tile);
+  const auto tiles = std::min(kSheetTiles, static_cast<std::size_t>(in_pairs ? 2 * batch : batch));
+  const std::int64_t sheet = std::max(draw::mosaic_bytes(tiles, tile),
+                                      in_pairs ? draw::mosaic_bytes(tiles, tile, true) : 0);
   const std::int64_t pixels = static_cast<std::int64_t>(tiles) * tile.width * tile.height * 3;
   return kMiB / 4 + 2 * sheet + 9 * std::min(pixels, sheet) / 10;
 }
@@ -84,7 +86,8 @@ std::vector<LedgerLine> lines_beside(const PlannedTapes& tapes, const Surroundin
       {kInputLine, around.input_bytes + around.worker_bytes * around.workers, LineKind::later},
       {"evaluation of boxes", around.tally_bytes, LineKind::later},
       {"writing checkpoints, pictures",
-       std::max(kCheckpointBuffer, picture_bytes(tapes, around.batch)), LineKind::later},
+       std::max(kCheckpointBuffer, picture_bytes(tapes, around.batch, around.tally_bytes > 0)),
+       LineKind::later},
       {kFilesLine, file_bytes(tapes, around.files), LineKind::later},
       {"compiled kernels", 32 * kKiB * counts.compiled, LineKind::by_rule},
       {"graph and plan",

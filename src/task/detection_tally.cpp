@@ -1,5 +1,7 @@
 #include "task/detection_tally.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -104,18 +106,30 @@ ClassTable DetectionTally::classes() const {
 
 std::vector<EvaluationPicture> DetectionTally::pictures(const std::string& title) const {
   if (scores_.coco[1] < 0 || scores_.classes.empty()) return {};
-  draw::Series mean{.name = "mean over classes", .points = {}};
-  for (std::size_t i = 0; i < scores_.precision50.size(); ++i)
-    mean.points.push_back({static_cast<double>(i) * 0.01, scores_.precision50[i]});
+  const auto series = [](std::string name, const boxes::RecallCurve& curve) {
+    draw::Series made{.name = std::move(name), .points = {}};
+    for (std::size_t i = 0; i < curve.size(); ++i)
+      made.points.push_back({static_cast<double>(i) * 0.01, curve[i]});
+    return made;
+  };
+  draw::Panel panel{.title = "precision at IoU 0.5", .low = 0, .high = 1, .height = 360};
+  for (std::size_t c = 0; c < scores_.curves50.size() && c < names_.size(); ++c)
+    if (scores_.classes[c].ap50 >= 0 && scores_.classes.size() > 1)
+      panel.series.push_back(series(
+          fmt::format("{}: AP50 {:.3f}", names_[c], scores_.classes[c].ap50), scores_.curves50[c]));
+  const bool is_alone = panel.series.empty();
+  panel.series.push_back(
+      series(fmt::format("{}: AP50 {:.3f}", is_alone ? "all classes" : "mean", scores_.coco[1]),
+             scores_.precision50));
+  panel.series.back().colour = "#222222";
+  panel.series.back().dashed = !is_alone;
   return {
-      {"precision_recall.svg", draw::line_chart_svg({.title = title,
-                                                     .subtitle = {},
-                                                     .x_name = "recall",
-                                                     .panels = {{.title = "precision at IoU 0.5",
-                                                                 .series = {std::move(mean)},
-                                                                 .low = 0,
-                                                                 .high = 1,
-                                                                 .height = 360}}})}};
+      {"precision_recall.svg",
+       draw::line_chart_svg({.title = title,
+                             .subtitle = fmt::format("mAP {:.3f} (IoU 0.5 to 0.95), mAP50 {:.3f}",
+                                                     scores_.coco[0], scores_.coco[1]),
+                             .x_name = "recall",
+                             .panels = {std::move(panel)}})}};
 }
 
 }  // namespace plimsoll

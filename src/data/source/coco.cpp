@@ -74,6 +74,15 @@ fs::path choose_images(const fs::path& json, const CocoFile& file, const fs::pat
 struct Categories {
   std::map<std::int64_t, std::int32_t> by_id;
   std::vector<std::string> names;
+
+  // By class number; a class that the file has not gets one that no category has.
+  std::vector<std::int64_t> ids() const {
+    const std::int64_t next = by_id.empty() ? 1 : by_id.rbegin()->first + 1;
+    std::vector<std::int64_t> ids(names.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = next + static_cast<std::int64_t>(i);
+    for (const auto& [id, label] : by_id) ids[static_cast<std::size_t>(label)] = id;
+    return ids;
+  }
 };
 Categories number_categories(const fs::path& json, CocoFile& file,
                              const std::vector<std::string>& class_names) {
@@ -111,6 +120,7 @@ SourcePtr open_coco(const fs::path& path, const SourceOptions& options) {
   std::ranges::stable_sort(file.boxes, {}, &CocoBox::image);
   std::int64_t assigned = 0;
   std::vector<Box> boxes;
+  std::vector<std::int64_t> ids;
   std::ranges::sort(file.images, {}, &CocoImage::id);
   for (std::size_t i = 0; i < file.images.size(); ++i) {
     const CocoImage& image = file.images[i];
@@ -145,6 +155,7 @@ SourcePtr open_coco(const fs::path& path, const SourceOptions& options) {
                          .area = box.area});
       }
       source->add(image.file_name, Bytes{status.st_size}, boxes, frame);
+      ids.push_back(image.id);
     } catch (const DataError& problem) {
       source->add_defect(problem.complaint());
     }
@@ -157,6 +168,7 @@ SourcePtr open_coco(const fs::path& path, const SourceOptions& options) {
     if (!source->defects().empty()) throw DataError(source->defects().front());
     throw DataError({.where = json.string(), .got = "no image in it", .expected = "expected some"});
   }
+  source->add_ids(std::move(ids), categories.ids());
   source->finish(categories.names);
   return source;
 }

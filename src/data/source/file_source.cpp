@@ -69,11 +69,17 @@ void FileSource::add_defect(Complaint complaint) {
 
 void FileSource::add_note(std::string note) { index_.notes.push_back(std::move(note)); }
 
+void FileSource::add_ids(std::vector<std::int64_t> images, std::vector<std::int64_t> classes) {
+  image_ids_ = std::move(images);
+  class_ids_ = std::move(classes);
+  image_ids_.shrink_to_fit();
+}
+
 void FileSource::finish(std::vector<std::string> class_names) {
   class_names_ = std::move(class_names);
   names_.settle();
   index_.files = names_.size();
-  index_.memory += names_.memory();
+  index_.memory += names_.memory() + held(image_ids_) + held(class_ids_);
   finish_index();
 }
 

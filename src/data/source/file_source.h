@@ -48,7 +48,13 @@ class FileSource final : public ListedSource {
   void note_opening(Bytes held) { index_.opening = std::max(index_.opening, held); }
   // Replaces every label l by to[l].
   void relabel(std::span<const std::int32_t> to) { annotations_.relabel(to); }
+  // Ids that a COCO file has for its images, one for each that was added, and for its classes.
+  void add_ids(std::vector<std::int64_t> images, std::vector<std::int64_t> classes);
   void finish(std::vector<std::string> class_names);
+
+  // Empty where the data has none.
+  std::span<const std::int64_t> image_ids() const { return image_ids_; }
+  std::span<const std::int64_t> class_ids() const { return class_ids_; }
 
   std::string where(std::int64_t i) const override { return path(i); }
   std::string path(std::int64_t i) const override;
@@ -59,6 +65,7 @@ class FileSource final : public ListedSource {
 
   std::string root_;
   NameList names_;
+  std::vector<std::int64_t> image_ids_, class_ids_;
 };
 
 // Width and height of an image file's rows as it stores them. DataError if it has no such header.
