@@ -173,22 +173,23 @@ void expect_anchors(const json& golden, const Graph& graph, const nn::Heads& hea
   EXPECT_EQ(hash.text(), golden["anchors"]["hash"]);
 }
 
-// The codes of all levels' anchors, picture by picture.
+// The codes of all levels' anchors, picture by picture: ours lie as [N, A, H, W], the file tells
+// those of a cell one behind the other.
 void expect_matches(const json& golden, const Graph& graph, const Interpreter& run) {
   const Node* match = nullptr;
   for (const Node& node : graph.nodes())
     if (node.op->name == "match_anchors") match = &node;
   ASSERT_NE(match, nullptr);
-  const std::size_t levels = match->out.size() - 1;
-  std::vector<Row> codes;
-  for (std::size_t l = 0; l < levels; ++l) codes.push_back(run.elements(match->out[l]));
-  const std::size_t images = golden["matches"].size();
-  for (std::size_t n = 0; n < images; ++n) {
+  for (std::size_t n = 0; n < golden["matches"].size(); ++n) {
     Hash hash;
-    for (const Row& level : codes) {
-      const std::size_t count = level.size() / images;
-      for (std::size_t i = n * count; i < (n + 1) * count; ++i)
-        hash.add(static_cast<std::int64_t>(level[i]));
+    for (std::size_t l = 0; l + 1 < match->out.size(); ++l) {
+      const Row codes = run.elements(match->out[l]);
+      const Shape& shape = graph.spec(match->out[l]).shape;
+      const auto anchors = static_cast<std::size_t>(shape[1]);
+      const auto cells = static_cast<std::size_t>(shape[2] * shape[3]);
+      for (std::size_t cell = 0; cell < cells; ++cell)
+        for (std::size_t a = 0; a < anchors; ++a)
+          hash.add(static_cast<std::int64_t>(codes[(n * anchors + a) * cells + cell]));
     }
     EXPECT_EQ(hash.text(), golden["matches"][n]) << "picture " << n;
   }
