@@ -60,20 +60,20 @@ class Layouts : public testing::Test {
     EXPECT_THAT(trained.output, HasSubstr("plimsoll: " + set() + ": " + got + "; " + expected +
                                           "\nhint: " + hint + "\n"));
   }
-  // `check` reads boxes, `train` says that it does not train on them.
+  // `check` reads boxes, `train` says which networks find them.
   void expect_boxes(const std::string& kind, int samples, int boxes) const {
     const Outcome checked = check();
     EXPECT_EQ(checked.code, 0) << checked.output;
     EXPECT_THAT(checked.output,
                 HasSubstr("  kind         " + kind + ": " + std::to_string(samples) + " samples"));
     EXPECT_THAT(checked.output, HasSubstr("  boxes        " + std::to_string(boxes) + ", at most"));
-    EXPECT_THAT(checked.output, HasSubstr("The data is sound; training on boxes is not there yet"));
+    EXPECT_THAT(checked.output, HasSubstr("The data is sound; a network that finds boxes"));
     const Outcome trained = train();
     EXPECT_EQ(trained.code, 2);
     EXPECT_THAT(trained.output,
                 HasSubstr("plimsoll: DATA: '" + set() +
-                          "' has boxes; expected one class per picture; detection is not trained "
-                          "yet"));
+                          "' has boxes, and xception_mini tells classes; expected data and a "
+                          "network that fit each other\nhint: --model retinanet_mini"));
   }
 
   const TemporaryFolder folder_;
