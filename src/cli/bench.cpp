@@ -91,10 +91,13 @@ int run(const Settings& settings) {
   const int threads = use_threads(settings.threads);
   const CrowdMonitor crowding(threads);
   const nn::Input input = settings.model.input();
+  job::TrainingSettings training;
+  training.model = settings.model;
   job::Variant variant{Trainer(op_table(), settings.model.factory(),
                                {.input = input,
                                 .train_batches = {input.batch},
                                 .evaluate_batches = {},
+                                .task = training.task(nullptr),
                                 .optimizer = settings.optimizer,
                                 .kernels = job::choose_kernels(settings.kernels)}),
                        {.input_bytes = 0, .threads = threads}};

@@ -103,19 +103,30 @@ class Bench {
   std::optional<Pipeline> pipeline_;
 };
 
+// A step's rate by --lr: detectors' are for so many images a step.
+double rate_factor(const Settings& s) {
+  const std::int64_t per = s.model.network().recipe.lr_batch;
+  return per > 0 ? static_cast<double>(s.model.batch) / static_cast<double>(per) : 1;
+}
+
 int run_sweep(const Settings& s, Bench& bench, bool quiet) {
   std::vector<RateLoss> curve;
+  const double factor = rate_factor(s);
+  SweepOptions sweep = s.sweep;
+  sweep.lowest *= factor;
+  sweep.highest *= factor;
   {
     PhaseBar bar("sweeping", quiet);
     const Stopwatch watch;
-    curve = sweep_rates(bench.trainer(), bench.data(), s.sweep,
-                        [&](std::int64_t step, const RateLoss& now) {
-                          bar.show(step, s.sweep.steps, watch.seconds(),
-                                   fmt::format("lr {:.2g} · loss {:.4f}", now.rate, now.smoothed));
-                          return true;
-                        });
+    curve = sweep_rates(
+        bench.trainer(), bench.data(), sweep, [&](std::int64_t step, const RateLoss& now) {
+          bar.show(step, s.sweep.steps, watch.seconds(),
+                   fmt::format("lr {:.2g} · loss {:.4f}", now.rate / factor, now.smoothed));
+          return true;
+        });
     bench.restore();
   }
+  for (RateLoss& point : curve) point.rate /= factor;
   const RateSuggestion suggestion = suggest_rate(curve);
   make_directories(s.out);
   write_file(std::filesystem::path(s.out) / "curve.csv", csv_of(curve));
@@ -151,7 +162,7 @@ int run_grid(const Settings& s, Bench& bench, const std::vector<double>& rates, 
   for (double rate : rates) {
     PhaseBar bar(fmt::format("lr {:g}", rate), quiet);
     const Stopwatch watch;
-    runs.push_back(try_rate(bench.trainer(), bench.data(), rate, s.sweep.steps,
+    runs.push_back(try_rate(bench.trainer(), bench.data(), rate * rate_factor(s), s.sweep.steps,
                             [&](std::int64_t step, const RateLoss& now) {
                               bar.show(step, s.sweep.steps, watch.seconds(),
                                        fmt::format("loss {:.4f}", now.smoothed));

@@ -24,6 +24,7 @@ const std::string& RunSettings::schedule_name() const {
 }
 
 std::string RunSettings::monitor_name() const {
+  if (model.detects() && monitor.starts_with("map")) return "val_" + monitor;
   if (!monitor.empty()) return monitor;
   return model.detects() ? "val_map" : "val_loss";
 }

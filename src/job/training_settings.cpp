@@ -77,7 +77,17 @@ void TrainingSettings::check() const {
           "stop or skip");
   parse_interpolation(resize, "--resize");
   if (!normalise.empty()) parse_normalisation(normalise, "--normalise");
-  if (!augment.empty()) parse_augment(augment, "--augment");
+  const Augment random = parse_augment(augmentation(), "--augment");
+  if (model.detects()) {
+    check_for_boxes(random, "--augment");
+    const auto refuse = [&](bool given, const char* option) {
+      require(!given, option, "with " + model.title(), "none with a network that finds boxes");
+    };
+    refuse(loss.label_smoothing > 0, "--label-smoothing");
+    refuse(!class_weights.empty(), "--class-weights");
+    refuse(loss.name != LossOptions().name, "--loss");
+    refuse(model.auxiliary, "--aux");
+  }
   require(average >= 0 && average < 1, "--ema", std::to_string(average),
           "0 up to, not including, 1");
   require(bn_momentum >= 0 && bn_momentum < 1, "--bn-momentum", std::to_string(bn_momentum),

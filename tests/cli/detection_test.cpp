@@ -139,7 +139,11 @@ TEST_F(DetectionRuns, NetworksAndDataThatDoNotFitEachOtherAreRefused) {
   EXPECT_THAT(train("run", "--image 50x70 --steps 1").output, HasSubstr("multiples of 32"));
   EXPECT_THAT(train("run", "--anchors many --steps 1").output, HasSubstr("--anchors: 'many'"));
   EXPECT_THAT(train("run", "--augment rotation_range=20 --steps 1").output,
-              HasSubstr("rotation_range"));
+              HasSubstr("--augment: rotation_range=20, which boxes do not follow"));
+  for (const char* option : {"--label-smoothing 0.1", "--class-weights balanced", "--loss mse"})
+    EXPECT_THAT(train("run", std::string(option) + " --steps 1").output,
+                HasSubstr("with retinanet_mini; expected none with a network that finds boxes"));
+  EXPECT_FALSE(std::filesystem::exists(out("run"))) << "nothing was begun";
 }
 
 TEST_F(DetectionRuns, TheDatasShapeAndAnchorsThatReachItCanBeLeftToTheProgram) {
