@@ -16,4 +16,7 @@ void bn_apply(const Attrs& attrs, const Args& args) noexcept;
 // in: dz x terms, y, mean, variance, [gamma], [beta], [z]; out: dy, [dgamma], [dbeta], [dresidual].
 void bn_grad(const Attrs& attrs, const Args& args) noexcept;
 
+// in: dz x terms, mean, variance, [gamma], [beta], [z]; out: dy, [dresidual].
+void constant_norm_grad(const Attrs& attrs, const Args& args) noexcept;
+
 }  // namespace plimsoll::kernels

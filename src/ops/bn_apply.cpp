@@ -1,5 +1,7 @@
 // z = activation(gamma * (y - mean) / sqrt(variance + epsilon) + beta + residual), and its
 // gradient.
+#include <algorithm>
+
 #include "kernels/batch_norm.h"
 #include "ops/normalisation.h"
 
@@ -42,18 +44,6 @@ Specs infer_grad(const Attrs& attrs, std::span<const Spec> in) {
   if (attrs.flag("center")) out.push_back(channels);
   if (attrs.flag("residual")) out.push_back(in[0]);
   return out;
-}
-
-template <class T>
-bool passes(const std::string& activation, T v) {
-  return activation == "none" || (v > 0 && (activation != "relu6" || v < 6));
-}
-
-template <class Body>
-void over_pixels(const Shape& s, Body body) {
-  for (std::int64_t n = 0; n < s[0]; ++n)
-    for (std::int64_t h = 0; h < s[2]; ++h)
-      for (std::int64_t w = 0; w < s[3]; ++w) body(n, h, w);
 }
 
 void apply_ref(const Attrs& attrs, const Args& args) noexcept {
@@ -123,11 +113,49 @@ void grad_ref(const Attrs& attrs, const Args& args) noexcept {
   });
 }
 
+// Whether whoever reads z normalises what it loads by itself, so that z need not exist.
+bool is_normalised_by_readers(const Backward& b) {
+  const ValueId z = b.out(0);
+  return std::ranges::any_of(b.graph.nodes(), [&](const Node& node) {
+    return !node.op->absorbs.normalised.empty() && node.in[0] == z;
+  });
+}
+
+// Of constants: neither statistics nor parameters want a gradient.
+bool is_constant(const Backward& b) {
+  const Attrs& attrs = b.node.attrs;
+  if (attrs.flag("training")) return false;
+  const auto first = b.wants.begin() + 1;
+  return std::none_of(first, first + static_cast<std::ptrdiff_t>(parameter_count(attrs)),
+                      [](bool wanted) { return wanted; });
+}
+
+// Reads no y: the sign is in z, which the next convolution keeps anyway.
+Values constant_backward(const Backward& b, bool masks, bool has_residual) {
+  const Attrs& attrs = b.node.attrs;
+  const Attrs grad{{"epsilon", attrs.real("epsilon")},
+                   {"scale", attrs.integer("scale")},
+                   {"center", attrs.integer("center")},
+                   {"activation", attrs.word("activation")},
+                   {"residual", std::int64_t{masks && has_residual}}};
+  Values in{b.dy[0]};
+  for (std::size_t i = 0; i < parameter_count(attrs); ++i) in.push_back(b.in(1 + i));
+  if (masks) in.push_back(b.out(0));
+  const Values out = b.call("constant_norm_grad", in, grad);
+  Values dx = b.none();
+  dx[0] = out[0];
+  if (has_residual) dx.back() = masks ? out[1] : b.dy[0];
+  return dx;
+}
+
 // Reads y, never z, unless a residual hides the sign: the convolution's output is all that is kept.
 Values backward(const Backward& b) {
   const Attrs& attrs = b.node.attrs;
   const bool has_residual = attrs.flag("residual");
-  const bool masks_residual = has_residual && attrs.word("activation") != "none";
+  const bool masks = attrs.word("activation") != "none";
+  const bool masks_residual = has_residual && masks;
+  if (is_constant(b) && !is_normalised_by_readers(b))
+    return constant_backward(b, masks, has_residual);
   Attrs grad = attrs;
   grad.set("residual", std::int64_t{masks_residual});
   grad.set("from_z", std::int64_t{masks_residual});

@@ -38,6 +38,19 @@ T clamped(const std::string& activation, T v) {
   return v > 0 ? v : T(0);
 }
 
+// Whether a gradient gets past the activation, by the value before or behind it.
+template <class T>
+bool passes(const std::string& activation, T v) {
+  return activation == "none" || (v > 0 && (activation != "relu6" || v < 6));
+}
+
+template <class Body>
+void over_pixels(const Shape& s, Body body) {
+  for (std::int64_t n = 0; n < s[0]; ++n)
+    for (std::int64_t h = 0; h < s[2]; ++h)
+      for (std::int64_t w = 0; w < s[3]; ++w) body(n, h, w);
+}
+
 // Parameters of channel c, from the operands that start at `first`.
 template <class T>
 struct Channel {

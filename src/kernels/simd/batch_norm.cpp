@@ -236,4 +236,34 @@ void bn_grad(const Attrs& attrs, const Args& args) noexcept {
   });
 }
 
+void constant_norm_grad(const Attrs& attrs, const Args& args) noexcept {
+  const TensorView& dz = args.in[0];
+  const auto terms = static_cast<std::size_t>(attrs.integer("terms"));
+  const TensorView* more = terms == 2 ? &args.in[1] : nullptr;
+  const BnParameters parameters = parameters_of(attrs, args, terms);
+  const TensorView& dy = args.out[0];
+  const TensorView* dresidual = attrs.flag("residual") ? &args.out[1] : nullptr;
+  const std::int64_t blocks = blocks_of(dz.spec.shape[1]);
+  const std::int64_t floats = dz.spec.shape[2] * dz.spec.shape[3] * kLanes;
+  with_clamp(clamp_of(attrs), [&]<Clamp clamp>() {
+    for_each_streaming(
+        dz.spec.shape[0] * blocks, outgrows_caches(dy.spec), [&]<bool streamed>(std::int64_t item) {
+          const std::int64_t n = item / blocks, cb = item % blocks;
+          const Vec8 scale = parameters.block(cb).scale;
+          const float* first = plane<float>(dz, n, cb);
+          const float* second = more != nullptr ? plane<float>(*more, n, cb) : nullptr;
+          const float* z = clamp != Clamp::none ? plane<float>(args.in.back(), n, cb) : nullptr;
+          float* to = plane<float>(dy, n, cb);
+          float* beside = dresidual != nullptr ? plane<float>(*dresidual, n, cb) : nullptr;
+          for (std::int64_t i = 0; i < floats; i += kLanes) {
+            Vec8 g = load8(first + i);
+            if (second != nullptr) g = add8(g, load8(second + i));
+            if constexpr (clamp != Clamp::none) g = and8(g, passes<clamp>(load8(z + i)));
+            if (beside != nullptr) put8<streamed>(beside + i, g);
+            put8<streamed>(to + i, mul8(g, scale));
+          }
+        });
+  });
+}
+
 }  // namespace plimsoll::kernels
