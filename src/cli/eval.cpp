@@ -106,12 +106,13 @@ void print_classes(const ClassTable& table) {
   std::string head = fmt::format("{:<{}}", "class", width);
   for (const ClassTable::Column& column : table.columns)
     head += fmt::format(" {:>9}", column.title);
-  fmt::print("\n{}  {}\n", head, table.remark_title);
+  const auto with = [](const std::string& remark) { return remark.empty() ? "" : "  " + remark; };
+  fmt::print("\n{}{}\n", head, with(table.remark_title));
   for (const ClassTable::Row& row : table.rows) {
     std::string line = fmt::format("{:<{}}", row.name, width);
     for (std::size_t c = 0; c < table.columns.size(); ++c)
       line += fmt::format(" {:>9}", cell_text(table.columns[c].unit, row.values[c]));
-    fmt::print("{}  {}\n", line, row.remark);
+    fmt::print("{}{}\n", line, with(row.remark));
   }
 }
 

@@ -15,6 +15,7 @@ constexpr double kSecondsBetweenPictures = 10;
 // What is shown of a detector that is still learning; `predict` asks for more.
 constexpr double kShownScore = 0.3;
 constexpr std::size_t kMostShown = 100;  // boxes of a picture
+constexpr std::size_t kMostScored = 10;
 
 // The boxes that sample `at` of a batch is trained on.
 std::vector<draw::DrawnBox> true_boxes(const Batch& batch, std::size_t at) {
@@ -52,6 +53,9 @@ std::vector<draw::DrawnBox> found_boxes(const Task& task, const StepTensors& res
                        .name = std::move(one.name),
                        .score = one.score,
                        .label = one.label});
+  // On a tile, names alone fill the room between so many.
+  if (boxes.size() > kMostScored)
+    for (draw::DrawnBox& box : boxes) box.score = -1;
   return boxes;
 }
 
