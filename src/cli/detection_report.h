@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "boxes/average_precision.h"
+#include "task/detection_tally.h"
 
 namespace plimsoll::cli {
 

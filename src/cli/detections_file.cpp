@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "data/source/file_source.h"
-#include "task/detection_tally.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "boxes/picture_outcome.h"
-#include "task/task.h"
+#include "task/detection_tally.h"
 
 namespace plimsoll::cli {
 

@@ -100,14 +100,22 @@ Opened open(const Settings& s, job::TrainedModel& trained, const SourcePtr& sour
   };
   if (s.pictures.empty()) return {open_beside({0}), {0}};
   const Bytes needed = DrawnPictures::needed(*source, report);
-  try {
-    return {open_beside(needed), needed};
-  } catch (const BudgetError&) {
-    job::OpenedModel opened = open_beside({0});
-    const Bytes left{budget.bytes - opened.predicted_bytes};
-    opened.predicted_bytes = budget.bytes;
-    return {std::move(opened), left};
+  // Workers and batch give way to drawing, as far as that is of use.
+  for (const std::int64_t part : {1, 2, 4, 8}) {
+    try {
+      const Bytes asked{needed.count / part};
+      job::OpenedModel opened = open_beside(asked);
+      const Bytes more = std::min(needed - asked, Bytes{budget.bytes - opened.predicted_bytes});
+      opened.predicted_bytes += more.count;
+      return {std::move(opened), asked + more};
+    } catch (const BudgetError&) {
+      continue;
+    }
   }
+  job::OpenedModel opened = open_beside({0});
+  const Bytes left{budget.bytes - opened.predicted_bytes};
+  opened.predicted_bytes = budget.bytes;
+  return {std::move(opened), left};
 }
 
 int run(const Settings& s) {
