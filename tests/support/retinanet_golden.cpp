@@ -312,8 +312,12 @@ void expect_float_steps(const json& golden, const std::string& variant) {
 
   fill_weights();
   const Row losses = expected["losses"];
-  const double tolerance = std::max(1e-4, 10 * expected["f32_gap"]["steps"].get<double>());
+  // A box loss has corners: where a delta is near its target, rounding turns the sign of its
+  // gradient, and that much is multiplied from step to step.
+  constexpr std::size_t kCloseSteps = 6;
+  const double close = std::max(1e-4, 10 * expected["f32_gap"]["steps"].get<double>());
   for (std::size_t i = 0; i < losses.size(); ++i) {
+    const double tolerance = i < kCloseSteps ? close : 10 * close;
     fill_batch();
     const auto step = static_cast<std::int64_t>(i);
     const StepResult result =

@@ -1,18 +1,28 @@
-// The largest detector against torchvision in double precision, by reference kernels.
+// The larger detectors against torchvision in double precision, by reference kernels.
 #include "tests/support/retinanet_golden.h"
 
 namespace plimsoll {
 namespace {
 
-const nlohmann::json& golden() { return tests::retinanet_golden("retinanet_r50"); }
+class SlowRetinanetParity : public testing::TestWithParam<const char*> {
+ protected:
+  const nlohmann::json& golden_ = tests::retinanet_golden(GetParam());
+};
 
-TEST(SlowRetinanetParity, LossesAndEveryGradientAreTorchvisionsInDouble) {
-  tests::expect_double_step(golden(), "trained");
+TEST_P(SlowRetinanetParity, LossesAndEveryGradientAreTorchvisionsInDouble) {
+  tests::expect_double_step(golden_, "trained");
 }
-TEST(SlowRetinanetParity, SoTheyAreWithFrozenBatchNorms) {
-  tests::expect_double_step(golden(), "frozen");
+TEST_P(SlowRetinanetParity, SoTheyAreWithFrozenBatchNorms) {
+  tests::expect_double_step(golden_, "frozen");
 }
-TEST(SlowRetinanetParity, DetectionsAreTorchvisions) { tests::expect_detections(golden()); }
+TEST_P(SlowRetinanetParity, DetectionsAreTorchvisions) { tests::expect_detections(golden_); }
+
+TEST(SlowRetinanetR50, TenStepsWithFrozenBatchNormsAreTorchvisions) {
+  tests::expect_float_steps(tests::retinanet_golden("retinanet_r50"), "frozen");
+}
+
+INSTANTIATE_TEST_SUITE_P(Large, SlowRetinanetParity,
+                         testing::Values("retinanet_lite0", "retinanet_r50"), tests::detector_name);
 
 }  // namespace
 }  // namespace plimsoll
