@@ -14,6 +14,7 @@
 namespace plimsoll::job {
 namespace {
 
+constexpr std::int64_t kSmallestBase = 4;  // below, sides of flat anchors round to nothing
 constexpr std::int64_t kLargestBase = 4096;
 constexpr double kReached = 0.5;      // IoU
 constexpr double kWellCovered = 0.9;  // share of a class's boxes
@@ -21,7 +22,8 @@ constexpr double kWellCovered = 0.9;  // share of a class's boxes
 std::optional<std::int64_t> parse_base(const std::string& text) {
   std::int64_t base = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), base);
-  if (error != std::errc() || end != text.data() + text.size() || base < 1 || base > kLargestBase)
+  if (error != std::errc() || end != text.data() + text.size() || base < kSmallestBase ||
+      base > kLargestBase)
     return std::nullopt;
   return base;
 }
@@ -100,7 +102,7 @@ std::int64_t choose_base(const ModelSettings& model, const Source& source) {
   double best_share = -1;
   std::int64_t best_reached = -1;
   for (std::int64_t quarter = 6; quarter <= 24; ++quarter) {
-    const std::int64_t base = std::max<std::int64_t>(4, stride * quarter / 4);
+    const std::int64_t base = std::max(kSmallestBase, stride * quarter / 4);
     const Reached found = find_reached(model, source, base);
     double worst = 1;
     for (const AnchorCoverage& one : found.classes) worst = std::min(worst, one.share());
@@ -124,9 +126,9 @@ void BoxSettings::check() const {
   if (anchors.empty() || anchors == "auto" || parse_base(anchors)) return;
   throw UsageError({.where = "--anchors",
                     .got = "'" + anchors + "'",
-                    .expected = fmt::format("expected auto, or 1 to {} pixels: the side of the "
+                    .expected = fmt::format("expected auto, or {} to {} pixels: the side of the "
                                             "smallest anchor of the finest level",
-                                            kLargestBase)});
+                                            kSmallestBase, kLargestBase)});
 }
 
 std::int64_t BoxSettings::base(const zoo::Network& network) const {

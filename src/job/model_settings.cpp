@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "boxes/detection_record.h"
 #include "interop/imported_file.h"
 #include "interop/keras_network.h"
 #include "ops/table.h"
@@ -122,7 +123,7 @@ nn::Input ModelSettings::input() const {
 
 std::int64_t ModelSettings::class_count() const {
   if (classes == 0) return network().classes;
-  check_range("--classes", classes, 1, kMostClasses);
+  check_range("--classes", classes, 1, detects() ? boxes::kMostClasses : kMostClasses);
   return classes;
 }
 

@@ -138,6 +138,8 @@ TEST_F(DetectionRuns, NetworksAndDataThatDoNotFitEachOtherAreRefused) {
       HasSubstr("has one class per picture, and retinanet_mini finds boxes"));
   EXPECT_THAT(train("run", "--image 50x70 --steps 1").output, HasSubstr("multiples of 32"));
   EXPECT_THAT(train("run", "--anchors many --steps 1").output, HasSubstr("--anchors: 'many'"));
+  EXPECT_THAT(train("run", "--classes 16385 --steps 1").output,
+              HasSubstr("--classes: 16385; expected 1 to 16384"));
   EXPECT_THAT(train("run", "--augment rotation_range=20 --steps 1").output,
               HasSubstr("--augment: rotation_range=20, which boxes do not follow"));
   for (const char* option : {"--label-smoothing 0.1", "--class-weights balanced", "--loss mse"})

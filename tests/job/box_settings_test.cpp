@@ -73,7 +73,7 @@ TEST(BoxSettings, TakeTheirSizesFromBothParts) {
 }
 
 TEST(BoxSettings, RefuseAnchorsThatAreNone) {
-  for (const char* text : {"0", "-3", "16px", "99999", "autos", " 16"})
+  for (const char* text : {"0", "3", "-3", "16px", "99999", "autos", " 16"})
     EXPECT_THROW(job::BoxSettings{.anchors = text}.check(), UsageError) << text;
   for (const char* text : {"", "auto", "24"})
     EXPECT_NO_THROW(job::BoxSettings{.anchors = text}.check()) << text;
