@@ -57,6 +57,21 @@ TEST_P(StepGraphOf, PhasesSurviveThePasses) {
 
 INSTANTIATE_TEST_SUITE_P(Mini, StepGraphOf, mini_networks(), network_name);
 
+TEST(StepGraph, OfFrozenBatchNormsTheConvolutionsOutputIsNotKept) {
+  Tuning norms;
+  for (const nn::Layer& layer : step_of("resnet20").layers)
+    if (layer.type == "BatchNormalization") norms.frozen.push_back(layer.name);
+  ASSERT_FALSE(norms.frozen.empty());
+  const Graph graph = std::move(step_of("resnet20", norms).tape.graph);
+  std::set<ValueId> before_norms;
+  for (const Node& node : graph.nodes())
+    if (node.op->form == Form::normalisation) before_norms.insert(node.in[0]);
+  EXPECT_EQ(before_norms.size(), norms.frozen.size());
+  for (const Node& node : graph.nodes())
+    for (const ValueId in : node.in)
+      EXPECT_FALSE(node.phase == Phase::backward && before_norms.contains(in)) << node.name;
+}
+
 TEST(StepGraph, MergedWeightsHaveTheRateOfTheirParts) {
   const StepGraph plain = step_of("inception_mini");
   ASSERT_FALSE(plain.merged.empty());
