@@ -5,34 +5,24 @@
 namespace plimsoll::zoo {
 namespace {
 
-ValueId conv_bn(nn::Builder& net, ValueId x, std::int64_t filters, std::int64_t kernel,
-                std::int64_t stride, const std::string& conv, const std::string& norm) {
-  return torch_conv_bn(net, x,
-                       {.filters = filters,
-                        .kernel = kernel,
-                        .stride = stride,
-                        .start = {.kind = nn::Init::Kind::he_normal_fan_out}},
-                       conv, norm);
-}
-
 // Halves at its 3x3 convolution, where Keras's does at the first 1x1.
 ValueId bottleneck(nn::Builder& net, ValueId x, std::int64_t filters, std::int64_t stride,
                    const std::string& name, bool first) {
-  const ValueId shortcut =
-      first ? conv_bn(net, x, 4 * filters, 1, stride, name + "downsample.0", name + "downsample.1")
-            : x;
-  ValueId y = conv_bn(net, x, filters, 1, 1, name + "conv1", name + "bn1");
+  const ValueId shortcut = first ? resnet_conv_bn(net, x, 4 * filters, 1, stride,
+                                                  name + "downsample.0", name + "downsample.1")
+                                 : x;
+  ValueId y = resnet_conv_bn(net, x, filters, 1, 1, name + "conv1", name + "bn1");
   y = net.relu(y, name + "relu1");
-  y = conv_bn(net, y, filters, 3, stride, name + "conv2", name + "bn2");
+  y = resnet_conv_bn(net, y, filters, 3, stride, name + "conv2", name + "bn2");
   y = net.relu(y, name + "relu2");
-  y = conv_bn(net, y, 4 * filters, 1, 1, name + "conv3", name + "bn3");
+  y = resnet_conv_bn(net, y, 4 * filters, 1, 1, name + "conv3", name + "bn3");
   return net.relu(net.add({shortcut, y}, name + "add"), name + "relu");
 }
 
 }  // namespace
 
 Stages resnet50_torch_body(nn::Builder& net, const std::string& prefix) {
-  ValueId x = conv_bn(net, net.image(), 64, 7, 2, prefix + "conv1", prefix + "bn1");
+  ValueId x = resnet_conv_bn(net, net.image(), 64, 7, 2, prefix + "conv1", prefix + "bn1");
   x = net.relu(x, prefix + "relu");
   x = net.max_pool(x, 3, {.padding = nn::Padding::symmetric, .name = prefix + "maxpool"});
   struct Stage {

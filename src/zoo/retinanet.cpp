@@ -16,12 +16,7 @@ constexpr std::int64_t kNarrow = 64;
 
 ValueId conv_bn(nn::Builder& net, ValueId x, std::int64_t filters, std::int64_t kernel,
                 std::int64_t stride, const std::string& conv, const std::string& norm) {
-  return torch_conv_bn(net, x,
-                       {.filters = filters,
-                        .kernel = kernel,
-                        .stride = stride,
-                        .start = {.kind = nn::Init::Kind::he_normal_fan_out}},
-                       kBody + conv, kBody + norm);
+  return resnet_conv_bn(net, x, filters, kernel, stride, kBody + conv, kBody + norm);
 }
 
 ValueId basic_block(nn::Builder& net, ValueId x, std::int64_t filters, std::int64_t stride,

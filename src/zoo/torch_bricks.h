@@ -31,6 +31,18 @@ inline ValueId torch_conv_bn(nn::Builder& net, ValueId x, const TorchConv& optio
   return net.batch_norm(x, {.momentum = kTorchMomentum, .epsilon = options.epsilon, .name = norm});
 }
 
+// The same as ResNets have it: weights start by what goes out.
+inline ValueId resnet_conv_bn(nn::Builder& net, ValueId x, std::int64_t filters,
+                              std::int64_t kernel, std::int64_t stride, const std::string& conv,
+                              const std::string& norm) {
+  return torch_conv_bn(net, x,
+                       {.filters = filters,
+                        .kernel = kernel,
+                        .stride = stride,
+                        .start = {.kind = nn::Init::Kind::he_normal_fan_out}},
+                       conv, norm);
+}
+
 // BasicConv2d of the Inception networks: `name`.conv, `name`.bn, relu.
 inline ValueId torch_basic_conv(nn::Builder& net, ValueId x, std::int64_t filters, nn::Size2 kernel,
                                 const std::string& name, nn::Size2 stride = 1,
