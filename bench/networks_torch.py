@@ -208,4 +208,31 @@ def googlenet(classes=1000):
     )  # fmt: skip
 
 
+def classifier(network, batch, image):
+    """A module, its pictures, and what makes a loss of both."""
+    labels = torch.arange(batch) % 1000
+    loss_of = nn.CrossEntropyLoss()
+    return network(), torch.rand(batch, 3, image, image), lambda model, images: loss_of(model(images), labels)
+
+
+def retinanet_r50(batch, image):
+    """torchvision's, from nothing: BatchNorm is trained, 91 columns of classes, eight boxes a picture."""
+    # Its compiled ops do not load into every torch, and training needs none of them; but it asks whether they are there.
+    for op in ("nms(Tensor dets, Tensor scores, float t) -> Tensor",
+               "qnms(Tensor dets, Tensor scores, float t, float scale, float zero) -> Tensor"):
+        try:
+            torch.library.define(f"torchvision::{op.split('(')[0]}", op[op.index("("):])
+        except RuntimeError:
+            pass
+    from torchvision.models.detection import retinanet_resnet50_fpn
+
+    model = retinanet_resnet50_fpn(weights=None, weights_backbone=None, num_classes=91, min_size=image, max_size=image)
+    sides = torch.arange(8) * 0.05 + 0.1
+    corners = 0.06 * torch.arange(8)
+    boxes = torch.stack([corners, corners, corners + sides, corners + sides], 1) * image
+    targets = [{"boxes": boxes, "labels": torch.arange(8) + 1} for _ in range(batch)]
+    return model, torch.rand(batch, 3, image, image), lambda model, images: sum(model(list(images), targets).values())
+
+
+DETECTORS = {"retinanet_r50": retinanet_r50}
 NETWORKS = {"inception_v3": inception_v3, "xception": xception, "resnet50": resnet50, "googlenet": googlenet}

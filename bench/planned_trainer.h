@@ -6,6 +6,7 @@
 #include "ops/table.h"
 #include "step/budget.h"
 #include "step/synthetic_batch.h"
+#include "task/detection.h"
 #include "zoo/zoo.h"
 
 namespace plimsoll {
@@ -21,6 +22,7 @@ class PlannedTrainer {
                  {.input = {.batch = batch, .channels = network.channels, .image = image},
                   .train_batches = {batch},
                   .evaluate_batches = {},
+                  .task = task_of(network),
                   .optimizer = {}}) {
     trainer_.tapes().set_times(KernelTimes::load(cache_directory(), threads));
     plan_ = plan_within(trainer_, {.bytes = bytes,
@@ -41,6 +43,13 @@ class PlannedTrainer {
   }
 
  private:
+  // What `plimsoll bench` would train it for: of detectors, on eight boxes a picture.
+  static TaskPtr task_of(const zoo::Network& network) {
+    if (network.anchor_base == 0) return make_classification({});
+    return make_detection(
+        {.classes = network.classes, .anchor_base = network.anchor_base, .most_boxes = 8});
+  }
+
   std::int64_t batch_;
   Trainer trainer_;
   RunPlan plan_;

@@ -28,30 +28,28 @@ def run_torch(network, batch, image, threads, channels_last, compiled, checkpoin
     import torch
     from torch.utils.checkpoint import checkpoint_sequential
 
-    from networks_torch import NETWORKS
+    from networks_torch import DETECTORS, NETWORKS, classifier
 
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     layout = torch.channels_last if channels_last else torch.contiguous_format
-    model = NETWORKS[network]().train().to(memory_format=layout)
+    model, images, loss_of = (DETECTORS[network](batch, image) if network in DETECTORS
+                              else classifier(NETWORKS[network], batch, image))
+    model = model.train().to(memory_format=layout)
     if compiled:
         model = torch.compile(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
-    images = torch.rand(batch, 3, image, image).to(memory_format=layout)
-    labels = torch.arange(batch) % 1000
-    loss_of = torch.nn.CrossEntropyLoss()
+    images = images.to(memory_format=layout)
 
-    def forward():
-        if checkpointed:
-            return checkpoint_sequential(model, round(len(model) ** 0.5), images, use_reentrant=False)
-        return model(images)
+    def forward(images):
+        return checkpoint_sequential(model, round(len(model) ** 0.5), images, use_reentrant=False)
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        loss = loss_of(forward(), labels)
+        loss = loss_of(forward if checkpointed else model, images)
         loss.backward()
         optimizer.step()
-        return float(loss)
+        return float(loss.detach())
 
     serve(step)
     return torch.__version__

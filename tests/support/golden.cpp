@@ -29,6 +29,10 @@ float rule_value(const std::string& name, const Shape& shape, double beta_mean, 
   return static_cast<float>(r * std::sqrt(6.0 / static_cast<double>(fan_in)));
 }
 
+std::int32_t rule_label(std::uint64_t n, std::uint64_t classes) {
+  return static_cast<std::int32_t>(raw_bits(fnv1a64("label"), n) % classes);
+}
+
 nlohmann::json load_golden(const std::string& network) {
   std::ifstream file(std::string(PLIMSOLL_TESTS_DIR) + "/golden/" + network + ".json");
   return nlohmann::json::parse(file);
@@ -75,8 +79,7 @@ void fill_batch_by_rule(Trainer& trainer, const nlohmann::json& golden, Purpose 
         static_cast<float>(signed_unit(fnv1a64("image"), static_cast<std::uint64_t>(i)));
   const TensorView label = trainer.tensors(purpose, batch).at("label");
   for (std::int64_t n = 0; n < batch; ++n)
-    label.at<std::int32_t>(n) = static_cast<std::int32_t>(
-        raw_bits(fnv1a64("label"), static_cast<std::uint64_t>(n)) % classes);
+    label.at<std::int32_t>(n) = rule_label(static_cast<std::uint64_t>(n), classes);
 }
 
 }  // namespace plimsoll::tests

@@ -14,6 +14,9 @@ nlohmann::json load_golden(const std::string& network);
 // What r, in [-1, 1), becomes for the weight of that name.
 float rule_value(const std::string& name, const Shape& shape, double beta_mean, double r);
 
+// The label of sample n.
+std::int32_t rule_label(std::uint64_t n, std::uint64_t classes);
+
 // A trainer of the golden file's network, batch and image, dropout off, not yet open.
 Trainer golden_trainer(const nlohmann::json& golden, const OptimizerOptions& optimizer,
                        const TrainerOptions& base = {});
