@@ -1,6 +1,7 @@
 // Non-maximum suppression: of boxes that tell of one thing, the surest.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 
@@ -20,9 +21,9 @@ static_assert(sizeof(Candidate<float>) == 24);
 // Whether score a at index i comes before score b at index j: higher first, then by index. A score
 // that is NaN comes last, so that the order is one for any numbers.
 template <class T>
-constexpr bool ranks_before(T a, std::int64_t i, T b, std::int64_t j) {
-  if (a > b || (b != b && a == a)) return true;
-  if (b > a || (a != a && b == b)) return false;
+bool ranks_before(T a, std::int64_t i, T b, std::int64_t j) {
+  if (a > b || (std::isnan(b) && !std::isnan(a))) return true;
+  if (b > a || (std::isnan(a) && !std::isnan(b))) return false;
   return i < j;
 }
 

@@ -91,6 +91,10 @@ void Training::describe() {
   }
   if (s_.keeps_statistics())
     news_.push_back("BatchNorms keep what --weights brought; --thaw-bn trains them");
+  if (const double rate = s_.body_rate(); rate != 1)
+    news_.push_back(fmt::format(
+        "the body, which begins with weights, learns at {:g} times the rate; --lr-for changes that",
+        rate));
   if (!s_.freeze.empty())
     news_.push_back("frozen: " + s_.freeze + "; frozen BatchNorms use their running statistics" +
                     (s_.unfreeze_after > 0

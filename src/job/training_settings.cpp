@@ -124,6 +124,10 @@ bool TrainingSettings::keeps_statistics() const {
   return model.detects() && !weights.empty() && !thaw_bn;
 }
 
+double TrainingSettings::body_rate() const {
+  return weights.empty() ? 1 : model.network().recipe.body_lr;
+}
+
 std::vector<std::string> TrainingSettings::norms_left_frozen() const {
   std::vector<std::string> names;
   if (thawed.empty() || thaw_bn) return names;
@@ -140,7 +144,9 @@ Tuning TrainingSettings::tuning() const {
   for (std::string& pattern : frozen_patterns(freeze, model))
     tuning.frozen.push_back(std::move(pattern));
   for (std::string& norm : norms_left_frozen()) tuning.frozen.push_back(std::move(norm));
-  // First, so that those of --lr-for count.
+  // First, so that those of --thaw-lr count, and last those of --lr-for.
+  if (const double rate = body_rate(); rate != 1)
+    for (const std::string& pattern : model.body()) tuning.lr_factors.emplace_back(pattern, rate);
   for (const std::string& pattern : frozen_patterns(thawed, model))
     if (pattern.starts_with('!'))
       tuning.lr_factors.emplace_back(pattern.substr(1), 1);

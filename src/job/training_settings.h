@@ -66,6 +66,8 @@ struct TrainingSettings {
   // A detector that begins with weights keeps its BatchNorms as they are, as torchvision's do: its
   // batches are too small to tell statistics by.
   bool keeps_statistics() const;
+  // What the rate is multiplied by for a body that begins with weights.
+  double body_rate() const;
   // BatchNorms that were frozen in the stage before and stay so: by batches as small as those of a
   // fine-tuning, statistics would be other ones than the weights were trained with.
   std::vector<std::string> norms_left_frozen() const;

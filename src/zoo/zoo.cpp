@@ -8,13 +8,14 @@ namespace plimsoll::zoo {
 namespace {
 
 // Rates of detectors are for 16 images a step, as their authors give them.
-Recipe detector_recipe(const char* optimizer, double lr) {
+Recipe detector_recipe(const char* optimizer, double lr, double body_lr = 1) {
   return {.optimizer = optimizer,
           .lr = lr,
           .lr_batch = 16,
           .schedule = "cosine",
           .warmup = 1000,
-          .augment = "horizontal_flip"};
+          .augment = "horizontal_flip",
+          .body_lr = body_lr};
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ const std::vector<Network>& networks() {
        retinanet_lite0,
        24,
        {"stem_*", "block*"},
-       detector_recipe("adam", 0.002)},
+       detector_recipe("adam", 0.002, 0.1)},
       {"retinanet_mini",
        "small detector that learns from nothing",
        {192, 256},

@@ -26,6 +26,7 @@ struct Recipe {
   std::string schedule = "constant";
   std::int64_t warmup = 0;   // steps, but at most a tenth of all
   std::string augment = {};  // words of --augment
+  double body_lr = 1;        // of a body that begins with weights, times the rate
 };
 
 struct Network {
