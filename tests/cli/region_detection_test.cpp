@@ -16,10 +16,10 @@ TEST_F(RegionRuns, FindWhatTheyWereShownAndAreUsedAsOthers) {
   const Outcome outcome = train("run", "--epochs 60 --augment none");
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   const std::string run = out("run").string(), last = run + "/weights/last.safetensors";
-  const auto found =
-      json_in(run_program("eval " + last + " " + data_.path().string() +
-                          " --part train --json --detections " + out("found.json").string())
-                  .output);
+  const auto found = json_in(run_program("eval " + last + " " + data_.path().string() +
+                                         " --part train --json --batch 4 --detections " +
+                                         out("found.json").string())
+                                 .output);
   EXPECT_GT(found["map50"], 0.9) << found.dump();
   EXPECT_EQ(found["per_class"].size(), 2U);
   EXPECT_GT(nlohmann::json::parse(content(out("found.json"))).size(), 10U);
