@@ -21,6 +21,29 @@ std::string text_of(const PassTime& pass) {
                      pass.flops / pass.seconds * 1e-9, pass.kernels);
 }
 
+// What a row is called: the layer, and of one that is called several times, as a detector's heads
+// are level by level, the rows and columns of the images it is called with.
+class RowNames {
+ public:
+  RowNames(const Graph& graph, const std::vector<nn::Layer>& layers) : graph_(graph) {
+    for (const nn::Layer& layer : layers)
+      if (layer.calls.size() > 1) shared_.insert(layer.name);
+  }
+
+  std::string of(const Node& node) const {
+    if (!shared_.contains(node.layer)) return node.layer;
+    for (const Values* operands : {&node.out, &node.in})
+      for (const ValueId id : *operands)
+        if (const Spec& spec = graph_.spec(id); spec.layout == Layout::blocked)
+          return fmt::format("{} {}x{}", node.layer, spec.shape[2], spec.shape[3]);
+    return node.layer;
+  }
+
+ private:
+  const Graph& graph_;
+  std::set<std::string_view> shared_;
+};
+
 }  // namespace
 
 StepTimes measure_layers(Trainer& trainer) {
@@ -29,6 +52,7 @@ StepTimes measure_layers(Trainer& trainer) {
   std::set<std::string_view> norms;
   for (const nn::Layer& layer : trainer.step_graph().layers)
     if (layer.type == "BatchNormalization") norms.insert(layer.name);
+  const RowNames names(graph, trainer.step_graph().layers);
   StepTimes times;
   std::map<std::string, std::size_t> index;
   const std::vector<Instruction>& instructions = session.tape(0).instructions;
@@ -39,8 +63,9 @@ StepTimes measure_layers(Trainer& trainer) {
     const bool runs = instructions[i].kind == StepKind::run;
     const std::string& layer =
         runs ? graph.node(instructions[i].node).layer : graph.layer_of(instructions[i].value);
-    const auto [at, is_new] = index.try_emplace(layer, times.layers.size());
-    if (is_new) times.layers.push_back({.layer = layer});
+    const std::string row = runs ? names.of(graph.node(instructions[i].node)) : layer;
+    const auto [at, is_new] = index.try_emplace(row, times.layers.size());
+    if (is_new) times.layers.push_back({.layer = row});
     LayerTime& time = times.layers[at->second];
     const Arithmetic kind =
         runs ? graph.node(instructions[i].node).op->arithmetic : Arithmetic::none;

@@ -17,7 +17,7 @@ struct PassTime {
 };
 
 struct LayerTime {
-  std::string layer;
+  std::string layer;  // with the size of its images where it is called several times
   // By Arithmetic, without `none`.
   std::array<PassTime, 3> passes;
   double other = 0;  // seconds of what is no such arithmetic

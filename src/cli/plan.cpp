@@ -170,7 +170,7 @@ void print_plan(const Settings& s, const job::Ready& ready, const FrameworkEstim
              s.model.batch, s.model.batch_max ? " (the largest that fits)" : "", input.image.h,
              input.image.w, s.model.class_count(), s.optimizer_options().name, threads,
              budget_text(run.budget), ledger_text(run));
-  fmt::print("{}{}\n", lossy_text(s.memory), means_text(ready.trainer, run));
+  fmt::print("{}{}\n", lossy_text(s.memory, s.model), means_text(ready.trainer, run));
   fmt::print("smallest budget {} · fastest plan {}\n", to_string(Bytes{run.plan.floor_bytes}),
              to_string(Bytes{run.plan.unlimited_bytes}));
   fmt::print("elsewhere, estimated: PyTorch eager {} · Keras {}\n\n{}",

@@ -68,7 +68,7 @@ void add_memory(nlohmann::ordered_json& json, std::int64_t predicted_bytes) {
   json["measured_peak_bytes"] = memory_usage().peak().count;
 }
 
-std::string lossy_text(const job::MemorySettings& options) {
+std::string lossy_text(const job::MemorySettings& options, const job::ModelSettings& model) {
   std::string text;
   if (options.stash == "f16")
     text +=
@@ -76,8 +76,10 @@ std::string lossy_text(const job::MemorySettings& options) {
   if (options.accumulate > 1)
     text += fmt::format(
         "note: --accumulate {} is not the whole batch: BatchNorm sees each of the {} parts on its "
-        "own\n",
-        options.accumulate, options.accumulate);
+        "own{}\n",
+        options.accumulate, options.accumulate,
+        model.network().two_stages ? ", and so do the losses, which are means over what is drawn"
+                                   : "");
   return text;
 }
 

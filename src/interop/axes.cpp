@@ -1,5 +1,7 @@
 #include "interop/axes.h"
 
+#include "zoo/region_heads.h"
+
 namespace plimsoll::interop {
 
 std::vector<int> order_of(Axes axes, int rank) {
@@ -8,6 +10,7 @@ std::vector<int> order_of(Axes axes, int rank) {
     case Axes::hwio: return {2, 3, 1, 0};
     case Axes::hwcm: return {2, 3, 0, 1};
     case Axes::out_in: return {1, 0};
+    case Axes::out_bins: return {3, 2, 0, 1};
   }
   std::vector<int> same;
   for (int axis = 0; axis < rank; ++axis) same.push_back(axis);
@@ -23,12 +26,16 @@ int rank_of(Axes axes) {
     case Axes::ours: return 0;
     case Axes::hwio:
     case Axes::hwcm: return 4;
-    case Axes::out_in: return 2;
+    case Axes::out_in:
+    case Axes::out_bins: return 2;
   }
   return 0;
 }
 
+constexpr std::int64_t kBins = zoo::kRegionBins * zoo::kRegionBins;
+
 Dims stored_dims(const Dims& ours, Axes axes) {
+  if (axes == Axes::out_bins) axes = Axes::out_in;
   Dims stored;
   for (int axis : order_of(axes, static_cast<int>(ours.size())))
     stored.push_back(ours[static_cast<std::size_t>(axis)]);
@@ -37,12 +44,23 @@ Dims stored_dims(const Dims& ours, Axes axes) {
 
 }  // namespace
 
+TensorView with_axes(const TensorView& ours, Axes axes) {
+  if (axes != Axes::out_bins) return ours;
+  const Shape& shape = ours.spec.shape;
+  TensorView view = ours;
+  view.spec =
+      plain({zoo::kRegionBins, zoo::kRegionBins, shape[0] / kBins, shape[1]}, ours.spec.dtype);
+  view.image_stride = view.spec.image_elements();
+  return view;
+}
+
 std::vector<std::int64_t> stored_shape(const Shape& ours, Axes axes) {
   return stored_dims({ours.begin(), ours.end()}, axes);
 }
 
 std::optional<Axes> fitting_axes(const Dims& stored, Axes axes, const Dims& ours) {
   const int rank = static_cast<int>(ours.size());
+  if (axes == Axes::out_bins && (rank != 2 || ours[0] % kBins != 0)) return std::nullopt;
   if ((axes == Axes::ours || rank_of(axes) == rank) && stored == stored_dims(ours, axes))
     return axes;
   // Keras 3 says kernel for depthwise ones too.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "interop/imported_file.h"
-#include "tensor/spec.h"
+#include "tensor/view.h"
 
 namespace plimsoll::interop {
 
@@ -16,7 +16,10 @@ namespace plimsoll::interop {
 std::optional<Axes> fitting_axes(const std::vector<std::int64_t>& stored, Axes axes,
                                  const std::vector<std::int64_t>& ours);
 
-// Our axes in the order in which the file counts elements; see tensor/convert.h.
+// A weight of ours with the axes that `axes` tells apart: a dense layer's over bins has four.
+TensorView with_axes(const TensorView& ours, Axes axes);
+// The axes of that view, `rank` of them, in the order in which the file counts elements; see
+// tensor/convert.h.
 std::vector<int> order_of(Axes axes, int rank);
 
 // The shape in which a weight of ours is stored.

@@ -16,9 +16,10 @@ namespace plimsoll::interop {
 // depthwise ones, [in, out] for dense layers.
 enum class Axes : std::uint8_t {
   ours,
-  hwio,    // Keras, TensorFlow: convolutions [H, W, I, O]
-  hwcm,    // Keras, TensorFlow: depthwise convolutions [H, W, C, 1]
-  out_in,  // PyTorch: dense layers [out, in]
+  hwio,      // Keras, TensorFlow: convolutions [H, W, I, O]
+  hwcm,      // Keras, TensorFlow: depthwise convolutions [H, W, C, 1]
+  out_in,    // PyTorch: dense layers [out, in]
+  out_bins,  // those over bins of regions: in is [C, H, W], where ours is [H, W, C]
 };
 
 struct ImportedWeight {

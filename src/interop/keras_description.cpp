@@ -4,9 +4,9 @@
 #include <set>
 
 #include "base/error.h"
+#include "interop/detector_layers.h"
 #include "interop/keras_network.h"
 #include "interop/keras_padding.h"
-#include "zoo/detection_heads.h"
 
 namespace plimsoll::interop {
 namespace {
@@ -157,11 +157,12 @@ nn::Source output_of(const std::vector<nn::Layer>& layers) {
 std::string keras_description(const std::string& name, const std::vector<nn::Layer>& layers,
                               const std::string& ending) {
   if (std::any_of(layers.begin(), layers.end(),
-                  [](const nn::Layer& layer) { return layer.name == zoo::kClassOutput; }))
-    throw UsageError({.where = name,
-                      .got = "a detector, which ends in scores and deltas of several levels",
-                      .expected = "expected a network with one output, to be written for Keras",
-                      .hint = "detectors are written as .safetensors or .onnx"});
+                  [](const nn::Layer& layer) { return is_class_output(layer.name); }))
+    throw UsageError(
+        {.where = name,
+         .got = "a detector, which ends in scores and deltas",
+         .expected = "expected a network with one output, to be written for Keras",
+         .hint = "detectors are written as .safetensors, those of one stage as .onnx, too"});
   const std::vector<nn::Layer> main = nn::in_keras_order(layers, {output_of(layers)});
   const nn::Source last = output_of(main);
   Json list = Json::array();

@@ -25,17 +25,18 @@ void load(const ImportedFile& file, const std::vector<Match>& matches,
     const auto view = views.find(match.parameter);
     expect(view != views.end(), "a match with a weight that is not there");
     const StoredTensor& stored = file.tensors->tensors()[match.tensor];
-    const std::vector<int> order = order_of(match.axes, view->second->spec.shape.rank());
+    const TensorView ours = with_axes(*view->second, match.axes);
+    const std::vector<int> order = order_of(match.axes, ours.spec.shape.rank());
     std::int64_t first = 0;
     file.tensors->read(match.tensor, buffer, [&](std::span<const std::byte> piece) {
       if (!to_floats(stored.type, piece, values))
         throw DataError({.where = file.path.string() + ": tensor '" + stored.name + "'",
                          .got = to_string(stored),
                          .expected = "expected F32, F16, BF16 or F64"});
-      write_elements(*view->second, first, values, order);
+      write_elements(ours, first, values, order);
       first += static_cast<std::int64_t>(values.size());
     });
-    expect(first == view->second->spec.shape.elements(), "a tensor is read whole");
+    expect(first == ours.spec.shape.elements(), "a tensor is read whole");
   }
 }
 

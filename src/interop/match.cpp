@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "interop/axes.h"
+#include "interop/detector_layers.h"
 #include "interop/keras_words.h"
-#include "zoo/detection_heads.h"
 
 namespace plimsoll::interop {
 namespace {
@@ -66,7 +66,7 @@ class Matcher {
     for (const nn::Layer& layer : layers)
       if (!layer.parameters.empty()) ours_.push_back(&layer);
     const auto found = std::find_if(ours_.begin(), ours_.end(), [](const nn::Layer* layer) {
-      return layer->name == zoo::kClassOutput;
+      return is_class_output(layer->name);
     });
     is_detector_ = found != ours_.end();
     if (!ours_.empty()) classes_ = is_detector_ ? *found : ours_.back();
@@ -134,8 +134,10 @@ class Matcher {
   // Weights of a layer go by their places where the file's words may be another version's, and by
   // their words where the file's order is its own.
   void pair(const nn::Layer& ours, const ImportedLayer& theirs, bool by_place) {
-    if (&ours == classes_)
-      result_.head_width = width_of(file_, theirs) / (is_detector_ ? zoo::kAnchorsPerCell : 1);
+    if (&ours == classes_) {
+      const std::int64_t width = width_of(file_, theirs);
+      result_.head_width = is_detector_ ? classes_of(ours.name, width) : width;
+    }
     std::vector<bool> taken(theirs.weights.size());
     for (std::size_t p = 0; p < ours.parameters.size(); ++p) {
       const nn::Parameter& parameter = ours.parameters[p];
@@ -161,8 +163,7 @@ class Matcher {
   }
 
   bool is_of_head(const nn::Layer& layer) const {
-    if (!is_detector_) return &layer == classes_;
-    return layer.name.starts_with(zoo::kPyramidPrefix) || layer.name.starts_with(zoo::kHeadPrefix);
+    return is_detector_ ? is_behind_body(layer.name) : &layer == classes_;
   }
 
   static std::optional<std::size_t> find_weight(const ImportedLayer& layer, std::string_view name) {

@@ -334,6 +334,11 @@ class OnnxTranslator {
 
 void write_onnx(const std::filesystem::path& path, const Graph& graph, const nn::Heads& heads,
                 const std::vector<NamedTensor>& weights, const OnnxOptions& options) {
+  if (heads.second.scores)
+    throw UsageError({.where = options.name,
+                      .got = "a detector of two stages, whose second reads what its first proposes",
+                      .expected = "expected a network without draws and suppression inside",
+                      .hint = "it is written as .safetensors, with torchvision's names"});
   const OnnxTranslator translator(graph, heads, weights, options);
   write_onnx_file(path, translator.model());
 }

@@ -24,8 +24,9 @@ struct OnnxOptions {
 // `graph`: a network as nn::Builder makes it for inference, no pass run over it; `weights`: all of
 // its residents, f32. Input "image" [N, C, H, W], channels first, with any N; output "logits"
 // [N, K], or of a detector "scores_0" and "deltas_0" of its finest level and so on, [N, A*K, H, W]
-// and [N, A*4, H, W]: see nn::Level. Opset 17. Weights are read in pieces. UsageError that names a
-// node which ONNX has no words for; DataError if the file cannot be written.
+// and [N, A*4, H, W]: see nn::Level. Opset 17. Weights are read in pieces. UsageError for a
+// detector of two stages, and one that names a node which ONNX has no words for; DataError if the
+// file cannot be written.
 void write_onnx(const std::filesystem::path& path, const Graph& graph, const nn::Heads& heads,
                 const std::vector<NamedTensor>& weights, const OnnxOptions& options = {});
 

@@ -53,6 +53,7 @@ void name_torch_layers(ImportedFile& file) {
   rename_efficientnet_lite(file);
   recognise_torchvision(file);
   recognise_retinanet(file);
+  recognise_fasterrcnn(file);
 }
 
 }  // namespace plimsoll::interop

@@ -14,10 +14,14 @@ void rename_efficientnet_lite(ImportedFile& file);
 // others. Leaves files alone that are of none.
 void recognise_torchvision(ImportedFile& file);
 
-// torchvision's detectors, retinanet_r50 and our smaller ones of the same parts. Older names of
+// torchvision's RetinaNet, retinanet_r50, and our smaller ones of the same parts. Older names of
 // modules become today's; the class scores lose the column of the background, which they do not
 // have here; the published BatchNorms, made without an epsilon, are told so that with ours they
 // give the same. Sets network, preprocessing and notes. Leaves files alone that are of none.
 void recognise_retinanet(ImportedFile& file);
+
+// torchvision's Faster R-CNN, fasterrcnn_r50, and our small one of the same parts, likewise: the
+// background is a column here, too, and what a dense layer reads of a region is told in its order.
+void recognise_fasterrcnn(ImportedFile& file);
 
 }  // namespace plimsoll::interop

@@ -8,6 +8,7 @@
 #include "interop/axes.h"
 #include "tensor/convert.h"
 #include "zoo/detection_heads.h"
+#include "zoo/region_heads.h"
 
 namespace plimsoll::interop {
 namespace {
@@ -28,9 +29,14 @@ std::string torch_name(const nn::Layer& layer, std::string_view weight) {
   return layer.name + (is_pointwise_bias ? ".pointwise" : "") + std::string(word->second);
 }
 
+Axes torch_axes(const nn::Layer& layer, const TensorView& view) {
+  if (view.spec.shape.rank() != 2) return Axes::ours;
+  return layer.name == zoo::kRegionDense ? Axes::out_bins : Axes::out_in;
+}
+
 struct Written {
   StoredTensor tensor;
-  TensorView view;
+  TensorView view;  // with the axes of the file
   std::vector<int> order;
   bool is_class_output = false;  // of a detector
 };
@@ -89,12 +95,13 @@ void write_torch_safetensors(const std::filesystem::path& path,
   std::vector<StoredTensor> tensors;
   for (const nn::Layer& layer : layers)
     for (const nn::Parameter& parameter : layer.parameters) {
-      const TensorView& view = views.at(parameter.name);
-      const Axes axes = view.spec.shape.rank() == 2 ? Axes::out_in : Axes::ours;
+      const TensorView& ours = views.at(parameter.name);
+      const Axes axes = torch_axes(layer, ours);
+      const TensorView view = with_axes(ours, axes);
       all.push_back({.tensor = {.name = torch_name(
                                     layer, parameter.name.substr(parameter.name.rfind('/') + 1)),
                                 .type = ElementType::f32,
-                                .shape = stored_shape(view.spec.shape, axes)},
+                                .shape = stored_shape(ours.spec.shape, axes)},
                      .view = view,
                      .order = order_of(axes, view.spec.shape.rank()),
                      .is_class_output = layer.name == zoo::kClassOutput});

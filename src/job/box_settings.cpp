@@ -16,8 +16,9 @@ namespace {
 
 constexpr std::int64_t kSmallestBase = 4;  // below, sides of flat anchors round to nothing
 constexpr std::int64_t kLargestBase = 4096;
-constexpr double kReached = 0.5;      // IoU
-constexpr double kWellCovered = 0.9;  // share of a class's boxes
+constexpr std::int64_t kLargestChosen = 48;  // where it is left to the program
+constexpr double kReached = 0.5;             // IoU
+constexpr double kWellCovered = 0.9;         // share of a class's boxes
 
 std::optional<std::int64_t> parse_base(const std::string& text) {
   std::int64_t base = 0;
@@ -101,8 +102,9 @@ std::int64_t choose_base(const ModelSettings& model, const Source& source) {
   std::int64_t best = 0;
   double best_share = -1;
   std::int64_t best_reached = -1;
-  for (std::int64_t quarter = 6; quarter <= 24; ++quarter) {
-    const std::int64_t base = std::max(kSmallestBase, stride * quarter / 4);
+  const std::int64_t step = std::max<std::int64_t>(1, stride / 4);
+  for (std::int64_t base = std::max(kSmallestBase, stride * 3 / 2); base <= kLargestChosen;
+       base += step) {
     const Reached found = find_reached(model, source, base);
     double worst = 1;
     for (const AnchorCoverage& one : found.classes) worst = std::min(worst, one.share());

@@ -150,8 +150,7 @@ std::vector<Cells> ModelSettings::levels() const {
   nn::Builder builder(op_table(), input(), nn::Mode::inference);
   const nn::Heads heads = factory()(builder);
   std::vector<Cells> cells;
-  for (const nn::Level& level : heads.levels)
-    cells.push_back({builder.spec(level.scores).shape[2], builder.spec(level.scores).shape[3]});
+  for (const nn::Level& level : heads.levels) cells.push_back(cells_of(builder.spec(level.deltas)));
   return cells;
 }
 

@@ -17,10 +17,10 @@ constexpr std::int64_t kLargestOutput = std::int64_t{1} << 40;
 // gets another.
 bool is_taken(std::string_view name) {
   static constexpr std::string_view kTaken[] = {
-      "image",       "sample", "label",   "target",   "weight",   "other",
-      "other_share", "lr",     "step",    "share",    "loss",     "norm",
-      "aux_loss",    "l2",     "correct", "logits",   "boxes",    "box_labels",
-      "box_count",   "extent", "match",   "cls_loss", "box_loss", "detections"};
+      "image",    "sample",   "label",      "target",     "weight",    "other",    "other_share",
+      "lr",       "step",     "share",      "loss",       "norm",      "aux_loss", "l2",
+      "correct",  "logits",   "boxes",      "box_labels", "box_count", "extent",   "match",
+      "cls_loss", "box_loss", "detections", "lots",       "rois",      "proposals"};
   return std::find(std::begin(kTaken), std::end(kTaken), name) != std::end(kTaken);
 }
 
@@ -88,6 +88,8 @@ Values outputs_of(const Heads& heads) {
     if (one) outputs.push_back(one);
   for (const Level& level : heads.levels)
     outputs.insert(outputs.end(), {level.scores, level.deltas});
+  if (heads.second.scores)
+    outputs.insert(outputs.end(), {heads.second.scores, heads.second.deltas});
   return outputs;
 }
 
@@ -266,21 +268,30 @@ ValueId Builder::separable_conv2d(ValueId x, std::int64_t filters, Size2 kernel,
 
 ValueId Builder::dense(ValueId x, std::int64_t units, std::string_view name,
                        std::string_view activation, bool bias) {
-  const std::string node = begin_layer("Dense", "dense", name, {x},
+  return dense(x, units,
+               {.bias = bias, .activation = std::string(activation), .name = std::string(name)});
+}
+
+ValueId Builder::dense(ValueId x, std::int64_t units, const DenseOptions& options) {
+  const std::string node = begin_layer("Dense", "dense", options.name, {x},
                                        {{"units", units},
-                                        {"use_bias", std::int64_t{bias}},
-                                        {"activation", activation_word(activation)}});
+                                        {"use_bias", std::int64_t{options.bias}},
+                                        {"activation", activation_word(options.activation)}});
   const Spec& in = spec(x);
   if (in.shape.rank() != 2 || units < 1)
     throw UsageError({.where = "dense '" + layer().name + "'",
                       .got = std::to_string(units) + " units over " + to_string(in),
                       .expected = "expected at least one unit over a [N,C] tensor",
                       .hint = "flatten or pool images first"});
-  const Spec weights = plain({in.shape[1], units}, in.dtype);
-  Values operands{x,
-                  parameter("kernel", weights, {Init::Kind::glorot_uniform, in.shape[1], units})};
-  if (bias) operands.push_back(parameter("bias", plain({units}, in.dtype), {}));
-  return end_layer(activated(graph_.call1("dense", operands, {}, node), activation, node));
+  const auto start = [fan_in = in.shape[1], units](const Start& how) {
+    return Init{how.kind, fan_in, units, how.scale};
+  };
+  const DType dtype = in.dtype;
+  Values operands{
+      x, parameter("kernel", plain({in.shape[1], units}, dtype), start(options.kernel_start))};
+  if (options.bias)
+    operands.push_back(parameter("bias", plain({units}, dtype), start(options.bias_start)));
+  return end_layer(activated(graph_.call1("dense", operands, {}, node), options.activation, node));
 }
 
 }  // namespace plimsoll::nn

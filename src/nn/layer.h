@@ -20,6 +20,7 @@ struct Init {
     he_normal,          // deviation sqrt(2 / fan_in)
     he_normal_fan_out,  // sqrt(2 / fan_out): PyTorch's ResNets
     lecun_uniform,      // within sqrt(3 / fan_in)
+    torch_uniform,      // within 1 / sqrt(fan_in): PyTorch's linear layers
     normal,             // deviation `scale`
     constant,           // `scale`
   };

@@ -55,6 +55,14 @@ struct ConvOptions {
   Start bias_start = {};
 };
 
+struct DenseOptions {
+  bool bias = true;
+  std::string activation = {};  // as in Builder::activation; empty: none
+  std::string name = {};
+  Start kernel_start = {.kind = Init::Kind::glorot_uniform};
+  Start bias_start = {};
+};
+
 struct BatchNormOptions {
   double momentum = 0;  // of the running statistics; 0: the builder's, Keras's 0.99 unless set
   double epsilon = 1e-3;
@@ -83,6 +91,35 @@ struct Input {
   DType dtype = DType::f32;
 };
 
+// What a detector says of one level of its pyramid, with A anchors a cell and K classes.
+struct Level {
+  ValueId features;  // what its heads read, and nothing else of the heads does
+  ValueId scores;    // [N, A*K, H, W] before the sigmoid; class k of anchor a is channel a*K + k
+  ValueId deltas;    // [N, A*4, H, W]; delta j of anchor a is channel a*4 + j
+};
+
+// Which boxes a network of two stages looks at again.
+struct RegionOptions {
+  struct Proposals {
+    std::int64_t of_a_level = 0;  // the surest anchors of each
+    std::int64_t kept = 0;        // of all levels, of those that tell of different things
+  };
+  Proposals training = {2000, 2000};
+  Proposals inference = {1000, 1000};
+  std::int64_t drawn = 512;  // boxes of an image that are trained on
+};
+
+// Boxes of N images, R of each, that the second stage of a network reads its levels under. What
+// they are to become is known to those who made them with a truth, else it is kNoValue.
+struct Regions {
+  ValueId boxes;                 // [N*R, 4], corners in pixels of the canvas
+  ValueId labels = kNoValue;     // i32 [N*R]; 0: nothing, else class + 1
+  ValueId targets = kNoValue;    // [N*R, 4], the deltas to be said
+  ValueId weights = kNoValue;    // [N*R]
+  ValueId proposals = kNoValue;  // [N, R, 4] and i32 [N]: the boxes as they were found, and how
+  ValueId counts = kNoValue;     // many there are; of inference
+};
+
 // Builds the forward graph of one network. Values it returns are tensors of that graph. Layers
 // without a name get Keras's (conv2d, conv2d_1, ...). A name may stand for several calls of one
 // layer if share() said so. Throws UsageError naming the layer that cannot be.
@@ -106,6 +143,7 @@ class Builder {
                            const ConvOptions& options = {});
   ValueId dense(ValueId x, std::int64_t units, std::string_view name = "",
                 std::string_view activation = "", bool bias = true);
+  ValueId dense(ValueId x, std::int64_t units, const DenseOptions& options);
   ValueId batch_norm(ValueId x, const BatchNormOptions& options = {});
   // Of BatchNorms that name none. Small networks are trained for a few hundred steps, when 0.99
   // still remembers its beginning.
@@ -143,6 +181,18 @@ class Builder {
   // order.
   ValueId reshape(ValueId x, const Ints& sample, std::string_view name = "");
 
+  // Where a first stage that said `levels` thinks that something is. What makes regions is not the
+  // network's to know: who builds it may say, else they are an input of the graph, "rois".
+  using MakeRegions = std::function<Regions(Graph& graph, const std::vector<Level>& levels,
+                                            const RegionOptions& options)>;
+  void make_regions_by(MakeRegions make) { make_regions_ = std::move(make); }
+  Regions regions(const std::vector<Level>& levels, const RegionOptions& options,
+                  std::string_view name = "");
+  // size x size bins of every box [N*R, 4], each of the level that fits its size; the cells of the
+  // first level are 2^first_level pixels apart. torchvision's MultiScaleRoIAlign.
+  ValueId roi_align(ValueId boxes, const Values& levels, std::int64_t size,
+                    std::int64_t first_level, std::string_view name = "");
+
   Graph& graph() { return graph_; }
   const Graph& graph() const { return graph_; }
   const Spec& spec(ValueId id) const { return graph_.spec(id); }
@@ -175,6 +225,7 @@ class Builder {
   Graph graph_;
   Mode mode_;
   IsFrozen is_frozen_;
+  MakeRegions make_regions_;
   double batch_norm_momentum_ = 0.99;
   ValueId image_;
   ValueId sample_;  // the first sample's position in the run, and its seed; keys randomness
@@ -188,11 +239,13 @@ class Builder {
   std::map<std::string, int, std::less<>> name_counts_;
 };
 
-// What a detector says of one level of its pyramid, with A anchors a cell and K classes.
-struct Level {
-  ValueId features;  // what its heads read, and nothing else of the heads does
-  ValueId scores;    // [N, A*K, H, W] before the sigmoid; class k of anchor a is channel a*K + k
-  ValueId deltas;    // [N, A*4, H, W]; delta j of anchor a is channel a*4 + j
+// What a detector of two stages says of its regions, R of each of N images, with K classes. Its
+// levels have one score an anchor: whether anything is there.
+struct SecondStage {
+  Regions regions = {};
+  Values features = {};       // the levels that it reads, and nothing else of the network
+  ValueId scores = kNoValue;  // [N*R, K+1] before the softmax; column 0 is nothing
+  ValueId deltas = kNoValue;  // [N*R, 4*(K+1)]; delta j of class k is column (k+1)*4 + j
 };
 
 // What a network ends in: class scores before softmax, or what a detector finds.
@@ -200,8 +253,10 @@ struct Heads {
   ValueId logits = kNoValue;
   ValueId auxiliary = kNoValue;    // of a second classifier, in training only
   std::vector<Level> levels = {};  // of a detector, finest first; it has no logits
+  SecondStage second = {};         // of a detector that looks twice
 };
-// All of them: logits, those of the second classifier, scores and deltas of each level.
+// All of them: logits, those of the second classifier, scores and deltas of each level, and those
+// of the second stage.
 Values outputs_of(const Heads& heads);
 
 // The layers that lead to a network's ends, in Keras's order.

@@ -73,22 +73,32 @@ struct AnchorAttrs {
   Ints strides;  // pixels from cell to cell, likewise
   Ints shapes;   // half the sides of each anchor of a cell, level after level
 };
+// IoU from which an anchor finds a box, and below which it finds nothing.
+struct MatchThresholds {
+  double positive = 0.5, negative = 0.4;
+};
 // What each anchor of each level is to find, and last the weight of each image.
 inline Values match_anchors(Graph& graph, ValueId boxes, ValueId counts, const AnchorAttrs& anchors,
-                            std::string_view name) {
-  return graph.call(
-      "match_anchors", {boxes, counts},
-      {{"cells", anchors.cells}, {"strides", anchors.strides}, {"shapes", anchors.shapes}}, name);
+                            std::string_view name, const MatchThresholds& of = {}) {
+  return graph.call("match_anchors", {boxes, counts},
+                    {{"cells", anchors.cells},
+                     {"strides", anchors.strides},
+                     {"shapes", anchors.shapes},
+                     {"positive", of.positive},
+                     {"negative", of.negative}},
+                    name);
 }
 inline ValueId focal_loss(Graph& graph, const Values& in, std::int64_t classes,
                           std::string_view name) {
   return graph.call("focal_loss", in, {{"classes", classes}}, name)[0];
 }
-// `anchors` of one level, as below.
+// `anchors` of one level, as below; `kind`: l1, smooth_l1 or giou.
 inline ValueId box_loss(Graph& graph, const Values& in, const AnchorAttrs& anchors,
-                        std::string_view name) {
-  return graph.call("box_loss", in, {{"strides", anchors.strides}, {"shapes", anchors.shapes}},
-                    name)[0];
+                        std::string_view name, std::string_view kind = "l1") {
+  return graph.call(
+      "box_loss", in,
+      {{"strides", anchors.strides}, {"shapes", anchors.shapes}, {"kind", std::string(kind)}},
+      name)[0];
 }
 // Rows of a box, score and class, and how many there are.
 struct Candidates {
@@ -108,6 +118,69 @@ inline Candidates nms(Graph& graph, const Values& candidates, double threshold, 
                       std::string_view name) {
   const Values out =
       graph.call("nms", candidates, {{"threshold", threshold}, {"keep", keep}}, name);
+  return {out[0], out[1]};
+}
+
+// Of detectors with two stages. What is drawn at random: how many of an image, how many of those
+// positive at most, and the key of the lots.
+struct DrawAttrs {
+  std::int64_t number;
+  double positive_share;
+  std::int64_t key;
+};
+inline Attrs attrs_of(const DrawAttrs& draw) {
+  return {{"number", draw.number}, {"positive_share", draw.positive_share}, {"key", draw.key}};
+}
+// `matches` without those not drawn, and last the weight of each image.
+inline Values sample_matches(Graph& graph, ValueId weight, ValueId position, const Values& matches,
+                             const DrawAttrs& draw, std::string_view name) {
+  Values in{weight, position};
+  in.insert(in.end(), matches.begin(), matches.end());
+  return graph.call("sample_matches", in, attrs_of(draw), name);
+}
+// The cross-entropy of one score an anchor: `in` are scores, matches and weights.
+inline ValueId objectness_loss(Graph& graph, const Values& in, std::string_view name) {
+  return graph.call("focal_loss", in,
+                    {{"classes", std::int64_t{1}}, {"alpha", -1.0}, {"gamma", 0.0}}, name)[0];
+}
+// Rows are boxes alone; `in`: the extent, then scores and deltas of each level.
+inline Candidates proposals(Graph& graph, const Values& in, const AnchorAttrs& anchors,
+                            std::int64_t of_a_level, std::int64_t keep, std::string_view name) {
+  const Values out = graph.call("proposals", in,
+                                {{"strides", anchors.strides},
+                                 {"shapes", anchors.shapes},
+                                 {"of_a_level", of_a_level},
+                                 {"keep", keep}},
+                                name);
+  return {out[0], out[1]};
+}
+// Boxes, what each is, what is to be said of it, and what that weighs.
+struct LabelledRois {
+  ValueId boxes, labels, targets, weights;
+};
+// `in`: proposals, their numbers, boxes, labels, their numbers, the position. Those that are drawn
+// of the proposals and the boxes themselves.
+inline LabelledRois sample_rois(Graph& graph, const Values& in, const DrawAttrs& draw,
+                                std::string_view name) {
+  const Values out = graph.call("sample_rois", in, attrs_of(draw), name);
+  return {out[0], out[1], out[2], out[3]};
+}
+// All proposals in their places; those not drawn weigh nothing.
+inline LabelledRois label_rois(Graph& graph, const Values& in, const DrawAttrs& draw,
+                               std::string_view name) {
+  const Values out = graph.call("label_rois", in, attrs_of(draw), name);
+  return {out[0], out[1], out[2], out[3]};
+}
+inline ValueId roi_box_loss(Graph& graph, const Values& in, std::string_view name) {
+  return graph.call("roi_box_loss", in, {}, name)[0];
+}
+inline ValueId softmax(Graph& graph, ValueId scores, std::string_view name) {
+  return graph.call1("softmax", {scores}, {}, name);
+}
+// `in`: scores that sum to 1, deltas, boxes, their numbers, the extent.
+inline Candidates class_detections(Graph& graph, const Values& in, double threshold,
+                                   std::string_view name) {
+  const Values out = graph.call("class_detections", in, {{"threshold", threshold}}, name);
   return {out[0], out[1]};
 }
 

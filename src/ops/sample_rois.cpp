@@ -9,6 +9,12 @@ namespace {
 
 enum In : std::size_t { kRois, kRoiCounts, kBoxes, kLabels, kBoxCounts, kPosition, kInputs };
 
+enum class Kept : std::uint8_t {
+  drawn,  // proposals and boxes, those that were drawn
+  all,    // every proposal in its place; what was not drawn weighs nothing
+};
+
+template <Kept kept>
 Specs infer(const Attrs& attrs, std::span<const Spec> in) {
   check_count(in, kInputs, kInputs);
   check_rows(in[kRois], 4, "the proposals");
@@ -25,11 +31,13 @@ Specs infer(const Attrs& attrs, std::span<const Spec> in) {
   const double positive = attrs.real("positive");
   if (!(positive > 0 && positive <= 1))
     refuse("positive is " + std::to_string(positive), "an IoU above 0 is needed");
-  const std::int64_t slots = images * attrs.integer("number");
+  const std::int64_t slots =
+      images * (kept == Kept::drawn ? attrs.integer("number") : in[kRois].shape[1]);
   return {plain({slots, 4}, dtype), plain({slots}, DType::i32), plain({slots, 4}, dtype),
           plain({slots}, dtype)};
 }
 
+template <Kept kept>
 class SampleRoisJob final : public Job {
  public:
   explicit SampleRoisJob(const Call& call)
@@ -39,7 +47,8 @@ class SampleRoisJob final : public Job {
               .negative = call.attrs.real("positive"),
               .low_quality = false},
         images_(call.in[kRois].spec.shape[0]),
-        candidates_(call.in[kRois].spec.shape[1] + call.in[kBoxes].spec.shape[1]) {}
+        candidates_(call.in[kRois].spec.shape[1] + call.in[kBoxes].spec.shape[1]),
+        slots_(call.out[0].spec.shape[0] / images_) {}
 
   std::int64_t scratch() const override { return images_ * (image_bytes() + 8); }
 
@@ -52,10 +61,9 @@ class SampleRoisJob final : public Job {
       for (std::int64_t n = 0; n < images_; ++n) total += used[n];
       // A mean over all slots is then one over those that are used.
       const double weight =
-          total == 0 ? 0 : static_cast<double>(images_ * draw_.number) / static_cast<double>(total);
-      for (std::int64_t slot = 0; slot < images_ * draw_.number; ++slot)
-        args.out[3].at<T>(slot) =
-            static_cast<T>(slot % draw_.number < used[slot / draw_.number] ? weight : 0);
+          total == 0 ? 0 : static_cast<double>(images_ * slots_) / static_cast<double>(total);
+      for (std::int64_t slot = 0; slot < images_ * slots_; ++slot)
+        if (args.out[3].at<T>(slot) > 0) args.out[3].at<T>(slot) = static_cast<T>(weight);
     });
   }
 
@@ -80,35 +88,39 @@ class SampleRoisJob final : public Job {
     boxes::SmallestLots negative(
         {lots + draw_.most_positive, static_cast<std::size_t>(draw_.number)});
     const Run run(args.in[kPosition], draw_.key, n);
-    const std::int64_t count = std::ssize(rois) + std::ssize(boxes);
+    const std::int64_t count =
+        std::ssize(rois) + (kept == Kept::drawn ? std::ssize(boxes) : std::int64_t{0});
     for (std::int64_t i = 0; i < count; ++i) {
       codes[i] = boxes::match_one<T>(candidate(i), boxes, rule_);
       (codes[i] >= 0 ? positive : negative).offer(run.lot(i));
     }
     positive.settle(draw_.most_positive);
     negative.settle(draw_.number - positive.count());
-    std::int64_t used = 0;
-    const auto put = [&](const boxes::Box<T>& roi, std::int32_t label,
-                         const boxes::Deltas<T>& target) {
-      const std::int64_t slot = n * draw_.number + used++;
-      const T corners[] = {roi.x0, roi.y0, roi.x1, roi.y1};
-      std::copy_n(corners, 4, args.out[0].image<T>(slot));
-      args.out[1].at<std::int32_t>(slot) = label;
-      std::copy_n(target.data(), 4, args.out[2].image<T>(slot));
-    };
+    std::int64_t slot = n * slots_;
     for (std::int64_t i = 0; i < count; ++i) {
-      const boxes::Lot lot = run.lot(i);
-      if (codes[i] >= 0 && positive.has(lot)) {
+      const bool is_drawn = (codes[i] >= 0 ? positive : negative).has(run.lot(i));
+      if (kept == Kept::drawn && !is_drawn) continue;
+      if (codes[i] >= 0) {
         const auto box = static_cast<std::size_t>(codes[i]);
-        put(candidate(i), args.in[kLabels].at<std::int32_t>(n, codes[i]) + 1,
-            coder_of<T>(attrs_).encode(candidate(i), boxes[box]));
-      } else if (codes[i] < 0 && negative.has(lot)) {
-        put(candidate(i), 0, {});
+        put<T>(args, slot++, candidate(i), args.in[kLabels].at<std::int32_t>(n, codes[i]) + 1,
+               coder_of<T>(attrs_).encode(candidate(i), boxes[box]), is_drawn);
+      } else {
+        put<T>(args, slot++, candidate(i), 0, {}, is_drawn);
       }
     }
-    const std::int64_t drawn = used;
-    while (used < draw_.number) put({}, 0, {});
-    return drawn;
+    while (slot < (n + 1) * slots_) put<T>(args, slot++, {}, 0, {}, false);
+    return positive.count() + negative.count();
+  }
+
+  // What is drawn weighs 1 until all images are counted.
+  template <class T>
+  static void put(const Args& args, std::int64_t slot, const boxes::Box<T>& roi, std::int32_t label,
+                  const boxes::Deltas<T>& target, bool is_drawn) noexcept {
+    const T corners[] = {roi.x0, roi.y0, roi.x1, roi.y1};
+    std::copy_n(corners, 4, args.out[0].image<T>(slot));
+    args.out[1].at<std::int32_t>(slot) = label;
+    std::copy_n(target.data(), 4, args.out[2].image<T>(slot));
+    args.out[3].at<T>(slot) = is_drawn ? T(1) : T(0);
   }
 
   Draw draw_;
@@ -116,9 +128,13 @@ class SampleRoisJob final : public Job {
   boxes::MatchRule rule_;
   std::int64_t images_;
   std::int64_t candidates_;
+  std::int64_t slots_;  // of an image
 };
 
-std::unique_ptr<Job> make_job(const Call& call) { return std::make_unique<SampleRoisJob>(call); }
+template <Kept kept>
+std::unique_ptr<Job> make_job(const Call& call) {
+  return std::make_unique<SampleRoisJob<kept>>(call);
+}
 
 std::vector<AttrSchema> schema() {
   std::vector<AttrSchema> attrs = draw_schema(512, 0.25);
@@ -149,12 +165,22 @@ const OpFamily sample_rois{{
             "their numbers, boxes, labels, their numbers, the first sample's position and the "
             "seed.",
      .attrs = schema(),
-     .infer = infer,
+     .infer = infer<Kept::drawn>,
      .cost = pass_over<100>,
-     .kernels = {{"lots", make_job, kAnyReal}},
+     .kernels = {{"lots", make_job<Kept::drawn>, kAnyReal}},
      .samples = {sample(2, 30, 6, {{"number", std::int64_t{12}}}),
                  sample(3, 9, 4, {{"number", std::int64_t{16}}, {"positive_share", 0.5}}),
                  sample(1, 50, 10, {{"number", std::int64_t{24}}, {"weights", Ints{1, 1, 1, 1}}})}},
+    {.name = "label_rois",
+     .doc = "All proposals in their places, as sample_rois tells those it draws, which here are of "
+            "the proposals alone: those not drawn weigh 0. For a loss of what is found without the "
+            "truth. in: as sample_rois.",
+     .attrs = schema(),
+     .infer = infer<Kept::all>,
+     .cost = pass_over<100>,
+     .kernels = {{"lots", make_job<Kept::all>, kAnyReal}},
+     .samples = {sample(2, 30, 6, {{"number", std::int64_t{12}}}),
+                 sample(3, 9, 4, {{"number", std::int64_t{16}}, {"positive_share", 0.5}})}},
 }};
 
 }  // namespace plimsoll::ops

@@ -20,9 +20,13 @@ struct Forward {
 };
 
 Forward build_forward(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
-                      nn::Mode mode, const Tuning& tuning, Fusion fusion) {
+                      const Task& task, nn::Mode mode, const Tuning& tuning, Fusion fusion) {
   nn::Builder builder(ops, input, mode,
                       [&](std::string_view layer) { return is_frozen(tuning, layer); });
+  builder.make_regions_by(
+      [&](Graph& graph, const std::vector<nn::Level>& levels, const nn::RegionOptions& options) {
+        return task.regions(graph, levels, options, mode == nn::Mode::training);
+      });
   const nn::Heads heads = network(builder);
   Forward forward{
       builder.graph(), heads, builder.running_statistics(), {.tape = TapeRequest{Graph(ops)}}};
@@ -33,6 +37,12 @@ Forward build_forward(const OpTable& ops, const nn::Input& input, const NetworkF
   Keep keep{&forward.heads.logits, &forward.heads.auxiliary};
   for (nn::Level& level : forward.heads.levels)
     keep.insert(keep.end(), {&level.features, &level.scores, &level.deltas});
+  nn::SecondStage& second = forward.heads.second;
+  nn::Regions& regions = second.regions;
+  keep.insert(keep.end(),
+              {&second.scores, &second.deltas, &regions.boxes, &regions.labels, &regions.targets,
+               &regions.weights, &regions.proposals, &regions.counts});
+  for (ValueId& level : second.features) keep.push_back(&level);
   for (nn::RunningStatistics& r : forward.running)
     for (ValueId* id : {&r.moving_mean, &r.moving_variance, &r.mean, &r.variance})
       keep.push_back(id);
@@ -188,7 +198,7 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
                          const Task& task, double l2, const OptimizerOptions& optimizer,
                          const Tuning& tuning, Fusion fusion, Part part) {
   const OptimizerOp rule = optimizer_op(optimizer);
-  Forward forward = build_forward(ops, input, network, nn::Mode::training, tuning, fusion);
+  Forward forward = build_forward(ops, input, network, task, nn::Mode::training, tuning, fusion);
   Graph& graph = forward.graph;
   const TaskValues measures = append_task(graph, task, forward.heads, true);
   Values results = measures.results;
@@ -229,7 +239,7 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
 StepGraph evaluation_graph(const OpTable& ops, const nn::Input& input,
                            const NetworkFactory& network, const Task& task, const Tuning& tuning,
                            Fusion fusion) {
-  Forward forward = build_forward(ops, input, network, nn::Mode::inference, tuning, fusion);
+  Forward forward = build_forward(ops, input, network, task, nn::Mode::inference, tuning, fusion);
   const TaskValues measures = append_task(forward.graph, task, forward.heads, false);
   Values results = measures.results;
   Keep keep;

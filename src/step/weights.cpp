@@ -55,6 +55,8 @@ double initial_value(const nn::Init& init, std::uint64_t key, std::uint64_t i) {
       return normal(key, i) * std::sqrt(2.0 / static_cast<double>(init.fan_out));
     case nn::Init::Kind::lecun_uniform:
       return signed_unit(key, i) * std::sqrt(3.0 / static_cast<double>(init.fan_in));
+    case nn::Init::Kind::torch_uniform:
+      return signed_unit(key, i) / std::sqrt(static_cast<double>(init.fan_in));
     case nn::Init::Kind::normal: return normal(key, i) * init.scale;
     case nn::Init::Kind::constant: return init.scale;
   }

@@ -3,16 +3,11 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ops/calls.h"
-#include "task/detection_anchors.h"
+#include "task/detection_stages.h"
 #include "task/detection_tally.h"
 
 namespace plimsoll {
 namespace {
-
-constexpr std::int64_t kCandidatesOfALevel = 1000;
-constexpr std::int64_t kMostDetections = 300;
-constexpr double kSuppression = 0.5;  // IoU within a class
 
 // Places in metrics().
 enum : std::size_t { kClassLoss, kBoxLoss, kMap, kMap50 };
@@ -23,71 +18,14 @@ class Detection final : public Task {
 
   std::string_view name() const override { return "detection"; }
 
+  nn::Regions regions(Graph& graph, const std::vector<nn::Level>& levels,
+                      const nn::RegionOptions& options, bool training) const override {
+    return make_regions(graph, levels, options, o_, training);
+  }
+
   TaskValues append(Graph& graph, const nn::Heads& heads, bool training) const override {
-    const Spec& image = graph.spec(graph.find("image"));
-    const std::int64_t batch = image.shape[0];
-    const DType real = image.dtype;
-    const ValueId boxes =
-        graph.add_value("boxes", plain({batch, o_.most_boxes, 4}, real), Role::input);
-    const ValueId labels =
-        graph.add_value("box_labels", plain({batch, o_.most_boxes}, DType::i32), Role::input);
-    const ValueId counts = graph.add_value("box_count", plain({batch}, DType::i32), Role::input);
-    const ValueId extent =
-        training ? kNoValue : graph.add_value("extent", plain({batch, 2}, real), Role::input);
-
-    std::vector<Cells> cells;
-    for (const nn::Level& level : heads.levels)
-      cells.push_back({graph.spec(level.scores).shape[2], graph.spec(level.scores).shape[3]});
-    const std::vector<boxes::AnchorLevel> anchors =
-        detection_anchors(image.shape[2], image.shape[3], cells, o_.anchor_base);
-    Values match;
-    {
-      const LayerScope layer(graph, "match");
-      match = ops::match_anchors(graph, boxes, counts, attrs_of(anchors), "match");
-    }
-    const ValueId weight = match.back();
-
-    TaskValues values;
-    Values class_losses, box_losses, candidates;
-    for (std::size_t l = 0; l < heads.levels.size(); ++l) {
-      const nn::Level& level = heads.levels[l];
-      const ops::AnchorAttrs own = attrs_of(std::span(anchors).subspan(l, 1));
-      const std::string number = std::to_string(l);
-      // Before the losses, which write their gradients over what they read.
-      if (!training) {
-        const LayerScope layer(graph, "detections");
-        const ops::Candidates top = ops::top_detections(
-            graph, {level.scores, level.deltas, extent}, own, o_.score_threshold,
-            kCandidatesOfALevel, "top_detections/" + number);
-        candidates.insert(candidates.end(), {top.rows, top.counts});
-      }
-      {
-        const LayerScope layer(graph, "cls_loss");
-        class_losses.push_back(ops::focal_loss(graph, {level.scores, match[l], weight, labels},
-                                               o_.classes, "cls_loss/" + number));
-      }
-      {
-        const LayerScope layer(graph, "box_loss");
-        box_losses.push_back(ops::box_loss(graph, {level.deltas, match[l], boxes, weight}, own,
-                                           "box_loss/" + number));
-      }
-      values.parts.push_back({{level.features}, class_losses.back()});
-      values.parts.push_back({{level.features}, box_losses.back()});
-    }
-    const LayerScope layer(graph, "loss");
-    const ValueId of_classes = named_sum(graph, class_losses, "cls_loss");
-    const ValueId of_boxes = named_sum(graph, box_losses, "box_loss");
-    values.loss = named_sum(graph, {of_classes, of_boxes}, "loss");
-    values.results = {values.loss, of_classes, of_boxes};
-    if (!training) {
-      const LayerScope last(graph, "detections");
-      const ops::Candidates kept =
-          ops::nms(graph, candidates, kSuppression, kMostDetections, "detections");
-      graph.rename(kept.rows, "detections");
-      graph.rename(kept.counts, "detections/counts");
-      values.results.insert(values.results.end(), {kept.rows, kept.counts});
-    }
-    return values;
+    return heads.second.scores ? append_two_stages(graph, heads, o_, training)
+                               : append_one_stage(graph, heads, o_, training);
   }
 
   void fill(const Batch& batch, std::int64_t first, std::int64_t count,
@@ -115,6 +53,10 @@ class Detection final : public Task {
       extent->at<float>(i, 0) = static_cast<float>(covered.height);
       extent->at<float>(i, 1) = static_cast<float>(covered.width);
     }
+    if (const auto lots = inputs.find(kLots)) {
+      lots->at<std::int64_t>(0) = batch.samples[static_cast<std::size_t>(first)];
+      lots->at<std::int64_t>(1) = 0;
+    }
   }
 
   // Eight boxes a picture, of sides from a tenth to a half of the canvas.
@@ -141,6 +83,8 @@ class Detection final : public Task {
         extent->at<float>(n, 1) = width;
       }
     }
+    if (const auto lots = step.find(kLots))
+      lots->at<std::int64_t>(0) = lots->at<std::int64_t>(1) = 0;
   }
 
   const std::vector<Metric>& metrics() const override {
@@ -203,13 +147,6 @@ class Detection final : public Task {
   }
 
  private:
-  // A value of that name that records find.
-  static ValueId named_sum(Graph& graph, const Values& terms, const std::string& name) {
-    const ValueId sum = ops::add(graph, terms, name);
-    graph.rename(sum, name);
-    return sum;
-  }
-
   boxes::EvaluationSize evaluation_size() const {
     return {.classes = o_.classes,
             .truths_of_a_picture = std::max<std::int64_t>(1, o_.most_truths),

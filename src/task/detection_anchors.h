@@ -10,15 +10,17 @@
 
 namespace plimsoll {
 
-// Three sizes of each octave times the ratios 1:2, 1:1 and 2:1.
-inline constexpr std::int64_t kAnchorsOfACell = 9;
-
+// A level: its cells, and the anchors of each, which are one or three sizes times the ratios 1:2,
+// 1:1 and 2:1.
 struct Cells {
   std::int64_t rows = 0, columns = 0;
+  std::int64_t anchors = 9;
 };
+// Of a level with deltas of that spec, [N, 4 * anchors, rows, columns].
+Cells cells_of(const Spec& deltas);
 
-// Level l of a pyramid has anchors of base * 2^l and those a third and two thirds of an octave
-// above.
+// Level l of a pyramid has anchors of base * 2^l and, where there are three sizes, those a third
+// and two thirds of an octave above.
 std::vector<boxes::AnchorLevel> detection_anchors(std::int64_t canvas_height,
                                                   std::int64_t canvas_width,
                                                   const std::vector<Cells>& levels,

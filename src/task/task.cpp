@@ -18,6 +18,11 @@ std::span<const float> StepTensors::row(std::string_view name, std::int64_t n) c
   return {matrix.image<float>(n), static_cast<std::size_t>(matrix.spec.shape[1])};
 }
 
+nn::Regions Task::regions(Graph&, const std::vector<nn::Level>&, const nn::RegionOptions&,
+                          bool) const {
+  bug("a network of two stages is built for a task without boxes");
+}
+
 std::vector<Prediction> best_of(std::span<const float> outputs, std::size_t most,
                                 const std::function<double(double)>& score,
                                 std::span<const std::string> names) {

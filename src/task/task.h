@@ -128,6 +128,10 @@ class Task {
   // "classification": part of what a run is.
   virtual std::string_view name() const = 0;
 
+  // Where the second stage of a network is to look, from what its first says of `levels`. Asked
+  // while the network is built, before append(), by those that have two: of tasks with boxes alone.
+  virtual nn::Regions regions(Graph& graph, const std::vector<nn::Level>& levels,
+                              const nn::RegionOptions& options, bool training) const;
   // Adds targets as inputs, the losses of all heads, and what is counted. What only training has
   // (weights of samples, mixed targets) is left out of evaluation.
   virtual TaskValues append(Graph& graph, const nn::Heads& heads, bool training) const = 0;

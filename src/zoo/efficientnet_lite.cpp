@@ -68,7 +68,7 @@ Stages body(nn::Builder& net, const Scale& scale) {
                             "block" + std::to_string(s + 1) + static_cast<char>('a' + b));
     ends.push_back(x);
   }
-  return {ends[2], ends[4], ends[6]};
+  return {ends[1], ends[2], ends[4], ends[6]};
 }
 
 Heads efficientnet_lite(nn::Builder& net, const Options& options, const Scale& scale) {

@@ -33,7 +33,8 @@ nn::ConvOptions options_of(const std::string& name, std::int64_t stride = 1) {
 
 Values pyramid(nn::Builder& net, const Stages& stages, const PyramidOptions& options) {
   check_image(net);
-  const Values inputs{stages.c3, stages.c4, stages.c5};
+  Values inputs{stages.c3, stages.c4, stages.c5};
+  if (options.from_4) inputs.insert(inputs.begin(), stages.c2);
   Values levels(inputs.size(), kNoValue);
   ValueId above = kNoValue;
   for (std::size_t i = inputs.size(); i-- > 0;) {
@@ -46,7 +47,9 @@ Values pyramid(nn::Builder& net, const Stages& stages, const PyramidOptions& opt
     above = x;
     levels[i] = net.conv2d(x, options.width, 3, options_of("layer_blocks." + number + ".0"));
   }
-  if (!options.is_tall) return levels;
+  if (options.top == PyramidTop::pooled)
+    levels.push_back(net.max_pool(levels.back(), 1, {.name = kPrefix + "extra_blocks.pool"}));
+  if (options.top != PyramidTop::convolved) return levels;
   levels.push_back(net.conv2d(levels.back(), options.width, 3, options_of("extra_blocks.p6", 2)));
   const ValueId x = net.relu(levels.back(), kPrefix + "extra_blocks.relu");
   levels.push_back(net.conv2d(x, options.width, 3, options_of("extra_blocks.p7", 2)));

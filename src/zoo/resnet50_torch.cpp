@@ -38,7 +38,7 @@ Stages resnet50_torch_body(nn::Builder& net, const std::string& prefix) {
                      name + std::to_string(b) + ".", b == 0);
     stages.push_back(x);
   }
-  return {stages[1], stages[2], stages[3]};
+  return {stages[0], stages[1], stages[2], stages[3]};
 }
 
 Heads resnet50_torch(nn::Builder& net, const Options& options) {

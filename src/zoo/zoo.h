@@ -43,6 +43,8 @@ struct Network {
   // Patterns of the layers before the heads, where that is more than all but the last layer.
   std::vector<std::string> body = {};
   Recipe recipe = {};
+  // Of detectors: a second stage looks at regions that the first proposes.
+  bool two_stages = false;
 };
 
 const std::vector<Network>& networks();
@@ -55,6 +57,8 @@ const Network& find_network(std::string_view name);
 Heads efficientnet_lite0(nn::Builder& net, const Options& options);
 Heads efficientnet_lite1(nn::Builder& net, const Options& options);
 Heads efficientnet_lite2(nn::Builder& net, const Options& options);
+Heads fasterrcnn_mini(nn::Builder& net, const Options& options);
+Heads fasterrcnn_r50(nn::Builder& net, const Options& options);
 Heads googlenet(nn::Builder& net, const Options& options);
 Heads googlenet_torch(nn::Builder& net, const Options& options);
 Heads inception_mini(nn::Builder& net, const Options& options);

@@ -1,9 +1,5 @@
 // Detectors from a folder with boxes to average precision: they learn, fit, and can be killed.
-#include <random>
-
-#include "tests/cli/fitted_run.h"
-#include "tests/cli/run_support.h"
-#include "tests/support/box_folder.h"
+#include "tests/cli/detector_runs.h"
 
 namespace plimsoll {
 namespace {
@@ -11,47 +7,10 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-class DetectionRuns : public testing::Test {
+class DetectionRuns : public DetectorRuns {
  protected:
-  std::filesystem::path out(const std::string& name) const { return folder_.path() / name; }
-  // 18 pictures are trained on, 6 validated on.
-  std::string network() const {
-    return data_.path().string() +
-           " --model retinanet_mini --image 64x96 --batch 4 --threads 1 --seed 3";
-  }
-  std::string words(const std::string& name, const std::string& more) const {
-    return "train " + network() + " --quiet --out " + out(name).string() + " " + more;
-  }
-  Outcome train(const std::string& name, const std::string& more,
-                const std::string& before = "") const {
-    return run_program(words(name, more), before);
-  }
-  nlohmann::json report(const std::string& name) const {
-    return nlohmann::json::parse(content(out(name) / "report.json"));
-  }
-
-  const BoxFolder data_{24};
-  const TemporaryFolder folder_;
+  DetectionRuns() : DetectorRuns("retinanet_mini") {}
 };
-
-// results.csv without times and memory.
-std::string lasting_numbers(const std::filesystem::path& run) {
-  const std::set<std::string> passing{"time", "images_per_second", "data_wait_percent",
-                                      "memory_bytes"};
-  std::istringstream lines(content(run / "results.csv"));
-  std::vector<std::string> names;
-  std::string text;
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream cells(line);
-    std::vector<std::string> row;
-    for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
-    if (names.empty()) names = row;
-    for (std::size_t i = 0; i < row.size(); ++i)
-      if (!passing.contains(names[i])) text += row[i] + ",";
-    text += "\n";
-  }
-  return text;
-}
 
 TEST_F(DetectionRuns, FindWhatTheyWereShown) {
   const Outcome outcome = train("run", "--epochs 60 --augment none");
@@ -69,40 +28,14 @@ TEST_F(DetectionRuns, FindWhatTheyWereShown) {
 }
 
 TEST_F(DetectionRuns, FitInExactlyTheirBytesWithTheSameWeightsAtEveryBudget) {
-  const auto plan = json_in(run_program("plan " + network() + " --json").output);
-  const std::int64_t floor = plan["floor_bytes"];
-  ASSERT_EQ(train("unlimited", "--epochs 2 --memory unlimited").code, 0);
-  EXPECT_EQ(report("unlimited")["predicted_bytes"], plan["unlimited_bytes"]);
-  for (const double times : {1.0, 1.25}) {
-    const auto bytes = static_cast<std::int64_t>(static_cast<double>(floor) * times);
-    const std::string name = "at" + std::to_string(bytes);
-    run_fitted(words(name, "--epochs 2"), bytes);
-    expect_exact(report(name), name);
-    EXPECT_TRUE(last_weights(out(name)) == last_weights(out("unlimited"))) << name;
-    EXPECT_EQ(lasting_numbers(out(name)), lasting_numbers(out("unlimited"))) << name;
-  }
-  const Outcome refused = train("less", "--epochs 2 --memory " + std::to_string(floor - 1));
-  EXPECT_EQ(refused.code, 3) << refused.output;
+  expect_same_at_every_budget();
 }
 
-TEST_F(DetectionRuns, KilledAtAnyTimeGoOnToTheSameBytes) {
-  const std::string settings = "--epochs 6 --save-every 3";
-  ASSERT_EQ(train("whole", settings).code, 0);
-  const double seconds = report("whole")["seconds"];
-  std::mt19937 random(5);
-  int kills = 0;
-  for (int run = 0; kills < 6; ++run) {
-    const std::string name = "run" + std::to_string(run);
-    for (int code = -1; code != 0; kills += code == 0 ? 0 : 1) {
-      const double share = 0.001 * static_cast<double>(random() % 1000);
-      code = train(name, settings, "timeout -s KILL " + std::to_string(0.3 + share * seconds) + " ")
-                 .code;
-      expect_sound_checkpoint(out(name));
-    }
-    EXPECT_TRUE(last_weights(out(name)) == last_weights(out("whole"))) << name;
-    EXPECT_EQ(lasting_numbers(out(name)), lasting_numbers(out("whole"))) << name;
-  }
+TEST_F(DetectionRuns, TenThousandBoxesInOnePictureAreTheirBytesAndNoMore) {
+  expect_a_crowd_to_fit();
 }
+
+TEST_F(DetectionRuns, KilledAtAnyTimeGoOnToTheSameBytes) { expect_kills_change_nothing(6); }
 
 TEST_F(DetectionRuns, PicturesWithoutBoxesAreBackgroundAndBadBoxesAreLeftOut) {
   data_.annotate(1, BoxFolder::object("light", 40, 40, 20, 20) +

@@ -1,6 +1,7 @@
 // Kernels by a table that this machine made.
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tests/cli/run_support.h"
 
@@ -60,6 +61,19 @@ TEST_F(Kernels, AreShownLayerByLayerAndPassByPass) {
       run_program("bench --model inception_mini --batch 8 --steps 1 --threads 1 --layers");
   EXPECT_THAT(text.output, HasSubstr("BatchNorm"));
   EXPECT_THAT(text.output, HasSubstr("% of the FMA peak"));
+}
+
+TEST_F(Kernels, OfHeadsThatLevelsShareAreShownLevelByLevel) {
+  const Outcome bench = run_program(
+      "bench --model fasterrcnn_mini --image 64x96 --batch 1 --steps 1 --threads 1 "
+      "--layers --json");
+  ASSERT_EQ(bench.code, 0) << bench.output;
+  std::set<std::string> rows;
+  for (const auto& layer : nlohmann::json::parse(bench.output)["layers"])
+    rows.insert(layer["name"].get<std::string>());
+  for (const char* level : {"16x24", "8x12", "4x6", "2x3"})
+    EXPECT_TRUE(rows.contains("rpn.head.conv.0.0 " + std::string(level))) << level;
+  EXPECT_TRUE(rows.contains("backbone.body.conv1"));
 }
 
 }  // namespace

@@ -39,6 +39,23 @@ TEST(AnchorCoverage, OfBloodCellsIsWhatTorchvisionsAnchorsReach) {
   EXPECT_LE(share_of_class(at(32), "Platelets"), 0.05);
 }
 
+// One size a level from stride 4 on: octaves apart, three shapes each.
+TEST(AnchorCoverage, OfTwoStagesIsThatOfTheirOwnAnchors) {
+  SHARED_DATA_OR_SKIP(folder, "bccd");
+  const SourcePtr source = open_source(folder);
+  job::ModelSettings model = mini("192x256");
+  model.model = "fasterrcnn_mini";
+  const std::vector<Cells> levels = model.levels();
+  ASSERT_EQ(levels.size(), 4U);
+  EXPECT_EQ(levels[0].rows, 48);
+  EXPECT_EQ(levels[0].anchors, 3);
+  EXPECT_GE(share_of_class(job::anchor_coverage(model, *source, 16), "Platelets"), 0.98);
+  EXPECT_LE(share_of_class(job::anchor_coverage(model, *source, 40), "Platelets"), 0.05);
+  job::BoxSettings boxes{.anchors = "auto"};
+  boxes.settle(model, *source, nullptr);
+  EXPECT_TRUE(job::is_well_covered(job::anchor_coverage(model, *source, boxes.anchor_base)));
+}
+
 TEST(AnchorCoverage, ChoosesAnchorsThatReachTheWorstClass) {
   SHARED_DATA_OR_SKIP(folder, "bccd");
   const SourcePtr source = open_source(folder);

@@ -377,18 +377,20 @@ Rows proposals(const Attrs& attrs, const In& in) {
   return filled(images, static_cast<std::size_t>(attrs.integer("keep")), 4);
 }
 
-Rows sample_rois(const Attrs& attrs, const In& in) {
-  const auto slots = static_cast<std::size_t>(attrs.integer("number"));
+// `all`: of every proposal, in its place, whether it was drawn or not.
+Rows labelled_rois(const Attrs& attrs, const In& in, bool all) {
   const std::size_t images = size_at(in[0], 0);
+  const std::size_t slots =
+      all ? size_at(in[0], 1) : static_cast<std::size_t>(attrs.integer("number"));
   Rows out(4);
-  std::vector<std::size_t> used;
+  double used = 0;
   for (std::size_t n = 0; n < images; ++n) {
     Rows boxes, candidates;
     for (std::size_t g = 0; g < static_cast<std::size_t>(in[4].values[n]); ++g)
       boxes.push_back(row_of(in[2], n, g));
     for (std::size_t r = 0; r < static_cast<std::size_t>(in[1].values[n]); ++r)
       candidates.push_back(row_of(in[0], n, r));
-    candidates.insert(candidates.end(), boxes.begin(), boxes.end());
+    if (!all) candidates.insert(candidates.end(), boxes.begin(), boxes.end());
     Row codes;
     for (const Row& candidate : candidates) {
       Row ious;
@@ -398,8 +400,10 @@ Rows sample_rois(const Attrs& attrs, const In& in) {
       codes.push_back(is_positive ? static_cast<double>(best - ious.begin()) : -1.0);
     }
     const std::set<std::size_t> taken = drawn_of(codes, attrs, in[5], n);
-    used.push_back(taken.size());
-    for (std::size_t i : taken) {
+    used += static_cast<double>(taken.size());
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (!all && !taken.contains(i)) continue;
+      out[3].push_back(taken.contains(i) ? 1.0 : 0.0);
       out[0].insert(out[0].end(), candidates[i].begin(), candidates[i].end());
       Row target(4, 0.0);
       double label = 0;
@@ -414,13 +418,15 @@ Rows sample_rois(const Attrs& attrs, const In& in) {
     out[0].resize((n + 1) * slots * 4, 0.0);
     out[1].resize((n + 1) * slots, 0.0);
     out[2].resize((n + 1) * slots * 4, 0.0);
+    out[3].resize((n + 1) * slots, 0.0);
   }
-  const double total = std::accumulate(used.begin(), used.end(), 0.0);
-  for (std::size_t n = 0; n < images; ++n)
-    for (std::size_t s = 0; s < slots; ++s)
-      out[3].push_back(s < used[n] ? static_cast<double>(images * slots) / total : 0.0);
+  for (double& weight : out[3])
+    if (weight > 0) weight = static_cast<double>(images * slots) / used;
   return out;
 }
+
+Rows sample_rois(const Attrs& attrs, const In& in) { return labelled_rois(attrs, in, false); }
+Rows label_rois(const Attrs& attrs, const In& in) { return labelled_rois(attrs, in, true); }
 
 // Weight of each cell of a level in each bin of a box: bilinear, by distances to the point.
 Row bin_weights(const Attrs& attrs, const Row& roi, std::size_t level, std::size_t bin,
@@ -563,6 +569,7 @@ const std::map<std::string_view, OpReference>& detection_references() {
   static const std::map<std::string_view, OpReference> references{
       {"box_loss", box_loss},
       {"class_detections", class_detections},
+      {"label_rois", label_rois},
       {"match_anchors", match_anchors},
       {"nms", nms},
       {"proposals", proposals},

@@ -45,14 +45,25 @@ std::int64_t trained_count(const std::string& name, std::int64_t classes) {
   return count;
 }
 
-// Without gamma and beta torchvision publishes 34,014,999 at 91 columns, one of them the
-// background.
+// Without gamma and beta torchvision publishes 34,014,999 and 41,755,286 at 91 columns, one of them
+// the background, which a second stage has here, too.
 TEST(Zoo, DetectorsHaveAsManyParametersAsTorchvisions) {
   for (const std::int64_t classes : {1, 90, 91})
     EXPECT_EQ(trained_count("retinanet_r50", classes), 32'127'204 + 20'745 * classes + 53'120);
   EXPECT_EQ(trained_count("retinanet_r50", 91), 34'014'999 + 53'120);
   EXPECT_EQ(trained_count("retinanet_mini", 3), 1'622'543);
   EXPECT_EQ(trained_count("retinanet_lite0", 3), 3'284'095);
+  for (const std::int64_t classes : {1, 90})
+    EXPECT_EQ(trained_count("fasterrcnn_r50", classes),
+              41'288'911 + 5'125 * (classes + 1) + 53'120);
+  EXPECT_EQ(trained_count("fasterrcnn_r50", 90), 41'755'286 + 53'120);
+  EXPECT_EQ(trained_count("fasterrcnn_mini", 3), 2'389'427);
+}
+
+bool is_of_heads(std::string_view layer) {
+  for (const char* prefix : {"backbone.fpn.", "head.", "rpn.", "roi_heads."})
+    if (layer.starts_with(prefix)) return true;
+  return false;
 }
 
 // A detector of this classifier's body.
@@ -72,12 +83,13 @@ void expect_same_body(const char* classifier, const char* detector, const std::s
   }
   std::size_t body = 0;
   for (const auto& [name, shape] : ours)
-    if (!name.starts_with("backbone.fpn.") && !name.starts_with("head.")) ++body;
+    if (!is_of_heads(name)) ++body;
   EXPECT_EQ(found, body) << detector;
 }
 
 TEST(Zoo, DetectorsHaveTheLayersOfTheirClassifiers) {
   expect_same_body("resnet50_torch", "retinanet_r50", "backbone.body.");
+  expect_same_body("resnet50_torch", "fasterrcnn_r50", "backbone.body.");
   expect_same_body("efficientnet_lite0", "retinanet_lite0", "");
 }
 
@@ -87,11 +99,10 @@ TEST(Zoo, PatternsOfABodyMatchItAlone) {
     if (network.body.empty()) continue;
     for (const nn::Layer& layer : training_step(network, {.classes = 2}).layers) {
       if (layer.parameters.empty()) continue;
-      const bool heads = layer.name.starts_with("backbone.fpn.") || layer.name.starts_with("head.");
       const bool matched =
           std::any_of(network.body.begin(), network.body.end(),
                       [&](const std::string& pattern) { return matches(pattern, layer.name); });
-      EXPECT_NE(matched, heads) << network.name << " " << layer.name;
+      EXPECT_NE(matched, is_of_heads(layer.name)) << network.name << " " << layer.name;
     }
   }
 }
@@ -118,19 +129,45 @@ TEST(Zoo, DetectorsBeginAsTorchvisions) {
   EXPECT_EQ(starts.at("head.regression_head.bbox_reg/bias").kind, Kind::zeros);
 }
 
+TEST(Zoo, SecondStagesBeginAsTorchvisions) {
+  std::map<std::string, nn::Init> starts;
+  for (const nn::Parameter& parameter :
+       training_step(zoo::find_network("fasterrcnn_r50"), {.classes = 7}).parameters)
+    starts.emplace(parameter.name, parameter.init);
+  using Kind = nn::Init::Kind;
+  for (const std::string name :
+       {"rpn.head.conv.0.0/kernel", "rpn.head.cls_logits/kernel", "rpn.head.bbox_pred/kernel"}) {
+    EXPECT_EQ(starts.at(name).kind, Kind::normal) << name;
+    EXPECT_EQ(starts.at(name).scale, 0.01) << name;
+  }
+  EXPECT_EQ(starts.at("rpn.head.cls_logits/bias").kind, Kind::zeros);
+  for (const std::string weight : {"/kernel", "/bias"}) {
+    EXPECT_EQ(starts.at("roi_heads.box_head.fc6" + weight).kind, Kind::torch_uniform) << weight;
+    EXPECT_EQ(starts.at("roi_heads.box_head.fc6" + weight).fan_in, 256 * 49) << weight;
+    EXPECT_EQ(starts.at("roi_heads.box_predictor.bbox_pred" + weight).fan_in, 1024) << weight;
+  }
+}
+
 TEST(Zoo, LevelsOfADetectorHaveTheirStrides) {
   for (const zoo::Network& network : zoo::networks()) {
     if (network.anchor_base == 0) continue;
     nn::Builder net(op_table(), {.image = {128, 256}}, nn::Mode::inference);
     const nn::Heads heads = network.build(net, {.classes = 7});
     ASSERT_GE(heads.levels.size(), 3U);
-    std::int64_t stride = 8;
+    const bool is_double = bool(heads.second.scores);
+    const std::int64_t anchors = is_double ? 3 : 9, scores = is_double ? 1 : 7;
+    std::int64_t stride = is_double ? 4 : 8;
     for (const nn::Level& level : heads.levels) {
-      EXPECT_EQ(net.spec(level.scores).shape, (Shape{1, 9 * 7, 128 / stride, 256 / stride}));
-      EXPECT_EQ(net.spec(level.deltas).shape, (Shape{1, 9 * 4, 128 / stride, 256 / stride}));
-      EXPECT_EQ(net.spec(level.features).shape[2], 128 / stride);
+      const std::int64_t rows = 128 / stride, columns = 256 / stride;
+      EXPECT_EQ(net.spec(level.scores).shape, (Shape{1, anchors * scores, rows, columns}));
+      EXPECT_EQ(net.spec(level.deltas).shape, (Shape{1, anchors * 4, rows, columns}));
+      EXPECT_EQ(net.spec(level.features).shape[2], rows);
       stride *= 2;
     }
+    if (!is_double) continue;
+    EXPECT_EQ(heads.second.features.size(), 4U);
+    EXPECT_EQ(net.spec(heads.second.scores).shape[1], 8);
+    EXPECT_EQ(net.spec(heads.second.deltas).shape[1], 32);
   }
 }
 

@@ -1,5 +1,5 @@
 // The larger detectors against torchvision in double precision, by reference kernels.
-#include "tests/support/retinanet_golden.h"
+#include "tests/support/detector_golden.h"
 
 namespace plimsoll {
 namespace {

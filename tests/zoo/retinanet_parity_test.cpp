@@ -1,6 +1,6 @@
 // Detectors against torchvision: the smallest in double precision, all of them in f32 by the
 // kernels that train. The others in double are in retinanet_parity_slow_test.cpp.
-#include "tests/support/retinanet_golden.h"
+#include "tests/support/detector_golden.h"
 
 namespace plimsoll {
 namespace {

@@ -66,7 +66,7 @@ def summary(tensor):
             "samples": [[place, short(flat[place])] for place in places]}
 
 
-def value_of(network, name, shape):
+def value_of(changes, name, shape):
     weight = name.rsplit("/", 1)[1]
     if weight == "moving_mean":
         value = 0.2 * rule.uniform(name, shape)
@@ -74,14 +74,14 @@ def value_of(network, name, shape):
         value = 2.0 + rule.uniform(name, shape)
     else:
         value = rule.parameter(name, shape, BETA).astype(np.float64)
-    for suffix, (factor, shift) in (CHANGES | OWN_CHANGES[network]).items():
+    for suffix, (factor, shift) in changes.items():
         if name.endswith(suffix):
             value = value * factor + shift
     return value.astype(np.float32)
 
 
-def words(network, model):
-    """Our name of each tensor of the state_dict, "layer/weight"."""
+def words(model, ours):
+    """Our name of each tensor of the state_dict, "layer/weight"; `ours` names a module's layer."""
     norms = {name for name, module in model.named_modules()
              if isinstance(module, (nn.BatchNorm2d, FrozenBatchNorm2d))}
     names = {}
@@ -91,7 +91,7 @@ def words(network, model):
         word = {"weight": "gamma" if is_norm else "kernel", "bias": "beta" if is_norm else "bias",
                 "running_mean": "moving_mean", "running_var": "moving_variance"}
         if tensor in word:
-            names[key] = networks.ours(network, module) + "/" + word[tensor]
+            names[key] = ours(module) + "/" + word[tensor]
     return names
 
 
@@ -99,11 +99,16 @@ def batch_norm(channels, epsilon):
     return nn.BatchNorm2d(channels, eps=epsilon)
 
 
+def names_of(network, model):
+    return words(model, lambda module: networks.ours(network, module))
+
+
 def filled(network, norm, dtype):
     model = networks.make(network, CLASSES, norm)
+    changes = CHANGES | OWN_CHANGES[network]
     state = model.state_dict()
-    for key, name in words(network, model).items():
-        state[key].copy_(torch.from_numpy(value_of(network, name, tuple(state[key].shape))))
+    for key, name in names_of(network, model).items():
+        state[key].copy_(torch.from_numpy(value_of(changes, name, tuple(state[key].shape))))
     return model.to(dtype)
 
 
@@ -136,7 +141,7 @@ def measure(network, norm, rate, dtype):
     images = torch.from_numpy(rule.images((len(COUNTS), 3, *canvas))).to(dtype)
     targets = truth(canvas, dtype)
     model = filled(network, norm, dtype).train()
-    names = words(network, model)
+    names = names_of(network, model)
     result = {"losses": [], "cls_losses": [], "box_losses": []}
     optimizer = torch.optim.SGD(model.parameters(), lr=rate, momentum=MOMENTUM)
     for step in range(STEPS):

@@ -1,4 +1,4 @@
-#include "tests/support/retinanet_golden.h"
+#include "tests/support/detector_golden.h"
 
 #include <cmath>
 #include <functional>
@@ -76,7 +76,21 @@ std::map<std::string, Row> truth(const json& golden) {
     counts.push_back(static_cast<double>(golden["boxes"][n].size()));
     for (const double side : golden["extents"][n]) extent.push_back(side);
   }
-  return {{"boxes", boxes}, {"box_labels", labels}, {"box_count", counts}, {"extent", extent}};
+  const Row position{0, golden.value("seed", 0.0)};
+  return {{"boxes", boxes},   {"box_labels", labels}, {"box_count", counts},
+          {"extent", extent}, {"sample", position},   {"lots", {0, 0}}};
+}
+
+// Names of the parts of a loss, as torchvision tells them.
+std::vector<std::string> parts_of(const json& golden) {
+  if (!golden.contains("keys")) return {"cls_loss", "box_loss"};
+  return {"rpn_cls_loss", "rpn_box_loss", "roi_cls_loss", "roi_box_loss"};
+}
+
+// What results.csv tells as `name`: a part, or the sum over both stages.
+double told_loss(const json& golden, const json& expected, const std::string& name) {
+  if (!golden.contains("keys")) return expected[name];
+  return expected["rpn_" + name].get<double>() + expected["roi_" + name].get<double>();
 }
 
 TaskPtr task_of(const json& golden) {
@@ -153,8 +167,7 @@ void expect_gradients(const json& expected, double tolerance, std::size_t count,
 
 void expect_anchors(const json& golden, const Graph& graph, const nn::Heads& heads) {
   std::vector<Cells> cells;
-  for (const nn::Level& level : heads.levels)
-    cells.push_back({graph.spec(level.scores).shape[2], graph.spec(level.scores).shape[3]});
+  for (const nn::Level& level : heads.levels) cells.push_back(cells_of(graph.spec(level.deltas)));
   Hash hash;
   std::int64_t count = 0;
   const std::vector<std::int64_t> image = golden["image"];
@@ -173,12 +186,54 @@ void expect_anchors(const json& golden, const Graph& graph, const nn::Heads& hea
   EXPECT_EQ(hash.text(), golden["anchors"]["hash"]);
 }
 
+const Node* find_node(const Graph& graph, std::string_view op) {
+  for (const Node& node : graph.nodes())
+    if (node.op->name == op) return &node;
+  return nullptr;
+}
+
+// Boxes of picture `n`, a row each from `first` on.
+void expect_boxes(const Row& found, std::size_t first, const json& expected, std::size_t n) {
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    for (std::size_t side = 0; side < 4; ++side)
+      EXPECT_NEAR(found[(first + i) * 4 + side], expected[i][side].get<double>(), 1e-6)
+          << n << ": " << i;
+}
+
+void expect_drawn_regions(const json& expected, const Graph& graph, const Interpreter& run) {
+  const Node* drawn = find_node(graph, "sample_rois");
+  const Node* proposed = find_node(graph, "proposals");
+  ASSERT_TRUE(drawn != nullptr && proposed != nullptr);
+  const Row boxes = run.elements(drawn->out[0]), labels = run.elements(drawn->out[1]);
+  const Row weights = run.elements(drawn->out[3]), counts = run.elements(proposed->out[1]);
+  const std::size_t slots = labels.size() / counts.size();
+  for (std::size_t n = 0; n < counts.size(); ++n) {
+    EXPECT_EQ(counts[n], expected["proposals"][n].get<double>()) << n;
+    const json& rois = expected["rois"][n];
+    expect_boxes(boxes, n * slots, rois, n);
+    for (std::size_t i = 0; i < slots; ++i) {
+      EXPECT_EQ(weights[n * slots + i] > 0, i < rois.size()) << n << ": " << i;
+      if (i < rois.size()) {
+        EXPECT_EQ(labels[n * slots + i], expected["roi_labels"][n][i].get<double>()) << n;
+      }
+    }
+  }
+}
+
+void expect_proposals(const json& expected, const Graph& graph, const Interpreter& run) {
+  const Node* node = find_node(graph, "proposals");
+  ASSERT_NE(node, nullptr);
+  const Row boxes = run.elements(node->out[0]), counts = run.elements(node->out[1]);
+  for (std::size_t n = 0; n < counts.size(); ++n) {
+    ASSERT_EQ(static_cast<std::size_t>(counts[n]), expected[n].size()) << "picture " << n;
+    expect_boxes(boxes, n * boxes.size() / 4 / counts.size(), expected[n], n);
+  }
+}
+
 // The codes of all levels' anchors, picture by picture: ours lie as [N, A, H, W], the file tells
 // those of a cell one behind the other.
 void expect_matches(const json& golden, const Graph& graph, const Interpreter& run) {
-  const Node* match = nullptr;
-  for (const Node& node : graph.nodes())
-    if (node.op->name == "match_anchors") match = &node;
+  const Node* match = find_node(graph, "match_anchors");
   ASSERT_NE(match, nullptr);
   for (std::size_t n = 0; n < golden["matches"].size(); ++n) {
     Hash hash;
@@ -202,6 +257,11 @@ const json& retinanet_golden(const std::string& network) {
   return all["networks"].at(network);
 }
 
+const json& fasterrcnn_golden(const std::string& network) {
+  static const json all = load_golden("fasterrcnn");
+  return all["networks"].at(network);
+}
+
 void expect_double_step(const json& golden, const std::string& variant) {
   const json& expected = golden[variant];
   const NetworkFactory network = factory_of(golden);
@@ -217,7 +277,8 @@ void expect_double_step(const json& golden, const std::string& variant) {
   const nn::Heads heads = network(builder);
   expect_anchors(golden, builder.graph(), heads);
   expect_matches(golden, graph, run);
-  for (const char* part : {"cls_loss", "box_loss"}) {
+  if (heads.second.scores) expect_drawn_regions(expected, graph, run);
+  for (const std::string& part : parts_of(golden)) {
     const double loss = expected[part];
     EXPECT_NEAR(run.elements(graph.find(part))[0], loss, 1e-9 * loss) << part;
   }
@@ -236,6 +297,7 @@ void expect_detections(const json& golden) {
   Interpreter run(graph);
   fill(run, graph, golden);
   run.run();
+  if (golden.contains("proposals")) expect_proposals(golden["proposals"], graph, run);
   const Row counts = run.elements(graph.find("detections/counts"));
   const Row found = run.elements(graph.find("detections"));
   const std::size_t rows = found.size() / 6 / counts.size();
@@ -261,7 +323,8 @@ void expect_float_steps(const json& golden, const std::string& variant) {
                    .evaluate_batches = {},
                    .task = task_of(golden),
                    .optimizer = kSgd,
-                   .tuning = tuning_of(variant)});
+                   .tuning = tuning_of(variant),
+                   .seed = golden.value("seed", TrainerOptions().seed)});
   trainer.open();
   const auto put = [](const TensorView& view, const Row& values) {
     const std::vector<float> floats(values.begin(), values.end());
@@ -279,8 +342,11 @@ void expect_float_steps(const json& golden, const std::string& variant) {
     const TensorView image = trainer.image(Purpose::train, batch);
     const Row pixels = image_values(image.spec.shape.elements());
     std::copy(pixels.begin(), pixels.end(), image.as<float>());
-    const Row& boxes = inputs.at("boxes");
-    std::copy(boxes.begin(), boxes.end(), tensors.at("boxes").as<float>());
+    for (const char* name : {"boxes", "extent"})
+      if (const auto view = tensors.find(name)) {
+        const Row& values = inputs.at(name);
+        std::copy(values.begin(), values.end(), view->as<float>());
+      }
     for (const char* name : {"box_labels", "box_count"}) {
       const Row& values = inputs.at(name);
       std::copy(values.begin(), values.end(), tensors.at(name).as<std::int32_t>());
@@ -293,7 +359,7 @@ void expect_float_steps(const json& golden, const std::string& variant) {
   trainer.train_step(batch, 1.0F, 0, 0);
   const StepTensors results = trainer.tensors(Purpose::train, batch);
   for (const char* part : {"cls_loss", "box_loss"}) {
-    const double loss = expected[part];
+    const double loss = told_loss(golden, expected, part);
     EXPECT_NEAR(static_cast<double>(results.at(part).at<float>(0)), loss, 1e-5 * loss) << part;
   }
   std::map<std::string, TensorView> slots;

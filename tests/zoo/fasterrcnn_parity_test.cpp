@@ -1,0 +1,21 @@
+// Detectors of two stages against torchvision: the small one in double precision and in f32 by the
+// kernels that train. The large one is in fasterrcnn_parity_slow_test.cpp.
+#include "tests/support/detector_golden.h"
+
+namespace plimsoll {
+namespace {
+
+const nlohmann::json& mini() { return tests::fasterrcnn_golden("fasterrcnn_mini"); }
+
+TEST(FasterrcnnMini, RegionsLossesAndEveryGradientAreTorchvisionsInDouble) {
+  tests::expect_double_step(mini(), "trained");
+}
+TEST(FasterrcnnMini, SoTheyAreWithFrozenBatchNorms) { tests::expect_double_step(mini(), "frozen"); }
+TEST(FasterrcnnMini, ProposalsAndDetectionsAreTorchvisions) { tests::expect_detections(mini()); }
+TEST(FasterrcnnMini, TenStepsAreTorchvisions) { tests::expect_float_steps(mini(), "trained"); }
+TEST(FasterrcnnMini, TenStepsWithFrozenBatchNormsAreTorchvisions) {
+  tests::expect_float_steps(mini(), "frozen");
+}
+
+}  // namespace
+}  // namespace plimsoll
