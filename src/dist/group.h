@@ -77,12 +77,16 @@ class Group {
   // The courier has something to do. By any thread; neither throws nor waits.
   void wake() noexcept;
 
-  // What others hear of this rank from now on, once a second.
+  // What others hear of this rank from now on, once a second. By any thread.
   void note(const Beat& beat);
   // What was heard of others, by rank 0 of all and by rank 1 of rank 0; empty before note(). By
   // any thread.
   std::vector<Heard> heard() const;
 
+  // All ranks know why they end, and end: whoever catches what is thrown here need not abort() for
+  // others to hear of it.
+  void end_together() { is_ending_ = true; }
+  bool is_ending() const { return is_ending_; }
   // All ranks have come to the end of the run and leave each other.
   void close();
   // Ends all ranks at once; see Transport::abort. By any thread.
@@ -112,6 +116,7 @@ class Group {
   int rank_ = 0;
   int ranks_ = 0;
   std::vector<std::string> hosts_;
+  bool is_ending_ = false;
   std::vector<Message> gathered_;  // the messages of begin_gather()
 
   mutable std::mutex mutex_;
