@@ -26,7 +26,7 @@ struct Word {
   bool operator==(const Word&) const = default;
 };
 
-inline constexpr std::size_t kWordBytes = 56;
+inline constexpr std::size_t kWordBytes = 48;
 using WordBytes = std::array<std::byte, kWordBytes>;
 
 WordBytes pack_word(const Word& word);
