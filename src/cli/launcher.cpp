@@ -235,6 +235,19 @@ int launch_ranks(const RankOptions& options, const LaunchedRun& run) {
   }
 }
 
+int run_ranks(const RankOptions& options, const LaunchedRun& run,
+              const std::function<int(dist::Group*)>& work) {
+  options.check();
+  const std::optional<Launch> launch = find_launch();
+  if (options.ranks > 1 && !launch) return launch_ranks(options, run);
+  if (options.ranks > 0 && launch && launch->ranks != options.ranks)
+    throw UsageError(
+        {.where = "--ranks",
+         .got = fmt::format("{}, and mpirun has started {}", options.ranks, launch->ranks),
+         .expected = "expected one of the two"});
+  return run_as_rank(options.mixed_hosts, work);
+}
+
 void tell_launcher(const std::filesystem::path& out) {
   const char* const path = std::getenv(kRunNote);
   if (path == nullptr) return;

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "cli/mpirun.h"
+#include "dist/group.h"
 
 namespace plimsoll::cli {
 
@@ -21,6 +23,11 @@ struct LaunchedRun {
 // rank died and that was asked for, and returns the exit code. INT, TERM and HUP let the ranks
 // finish their step and save; a second one ends them. UsageError if there is no mpirun.
 int launch_ranks(const RankOptions& options, const LaunchedRun& run);
+
+// Does `work` with the ranks that were asked for: starts them, or is one of those that were
+// started, or alone. Returns the exit code. UsageError.
+int run_ranks(const RankOptions& options, const LaunchedRun& run,
+              const std::function<int(dist::Group*)>& work);
 
 // Where rank 0 of a run that was launched so tells the launcher its directory.
 void tell_launcher(const std::filesystem::path& out);

@@ -18,6 +18,7 @@
 #include "base/files.h"
 #include "base/packed.h"
 #include "cli/exit_code.h"
+#include "cli/options.h"
 #include "dist/agreement.h"
 #include "dist/mpi_transport.h"
 #include "machine/kernel_library.h"
@@ -213,6 +214,9 @@ int run_as_rank(bool mixed, const std::function<int(dist::Group*)>& work) {
   return group.rank() == 0 ? code : 0;
 }
 
+namespace {
+
+// As asked for, or its part of the cores of its host. `remark`: for people.
 std::int64_t threads_of_rank(dist::Group& group, std::optional<std::int64_t> asked,
                              std::string& remark) {
   const std::vector<Neighbour> all =
@@ -239,6 +243,7 @@ std::int64_t threads_of_rank(dist::Group& group, std::optional<std::int64_t> ask
   return threads;
 }
 
+// Its part of what its host has.
 job::Budget budget_of_rank(dist::Group& group, const job::Budget& of_host) {
   const std::vector<Neighbour> all = gather(group, {.host = group.host(group.rank()),
                                                     .processors = {},
@@ -256,6 +261,28 @@ job::Budget budget_of_rank(dist::Group& group, const job::Budget& of_host) {
   job::Budget budget = of_host;
   budget.bytes = least;
   return split_budget(budget, beside);
+}
+
+}  // namespace
+
+RankShare share_of_host(dist::Group* group, std::optional<std::int64_t> threads,
+                        const job::MemorySettings& memory, bool quiet) {
+  if (group == nullptr) return {threads, budget_of(memory)};
+  std::string remark;
+  const std::int64_t each = threads_of_rank(*group, threads, remark);
+  dist::check_same(*group, std::vector<dist::Fact>{{"--threads", std::to_string(each)}},
+                   "--threads N gives all ranks as many");
+  const bool leads = group->rank() == 0;
+  if (leads && !quiet) {
+    std::string hosts;
+    for (int rank = 0; rank < group->ranks(); ++rank)
+      if (rank == 0 || group->host(rank) != group->host(rank - 1))
+        hosts += (hosts.empty() ? "" : ", ") + group->host(rank);
+    fmt::print("{} ranks on {}; SIGUSR1 finishes the step and saves, Ctrl-C ends mpirun at once\n",
+               group->ranks(), hosts);
+    if (!remark.empty()) fmt::print("{}\n", remark);
+  }
+  return {each, budget_of_rank(*group, leads ? budget_of(memory) : job::find_budget(memory))};
 }
 
 job::Budget split_budget(const job::Budget& of_host, std::int64_t ranks) {

@@ -117,49 +117,26 @@ void print_end(const Settings& s, const job::Training& training, const RunReport
   std::_Exit(kStoppedByWatchdog);
 }
 
-// What only ranks need before they begin; alone nothing changes.
-struct Beginning {
-  std::optional<std::int64_t> threads;
-  job::Budget budget;
-};
-
-Beginning begin(Settings& s, dist::Group* group) {
-  if (group == nullptr) {
+void check(Settings& s, dist::Group* group) {
+  const auto check_here = [&] {
     s.check();
     s.check_run_options();
-    return {s.threads, budget_of(s.memory)};
-  }
+    check_parts(s.place.ranks, s.memory.accumulate);
+  };
+  if (group == nullptr) return check_here();
   s.place = {.rank = group->rank(), .ranks = group->ranks(), .group = group};
   is_heard = s.place.leads();
-  dist::do_on_all(*group, [&] {
-    s.check();
-    s.check_run_options();
-    check_parts(group->ranks(), s.memory.accumulate);
-  });
-  std::string remark;
-  const std::int64_t threads = threads_of_rank(*group, s.threads, remark);
-  dist::check_same(*group, std::vector<dist::Fact>{{"--threads", std::to_string(threads)}},
-                   "--threads N gives all ranks as many");
-  if (s.place.leads() && !s.common.is_quiet()) {
-    std::string hosts;
-    for (int rank = 0; rank < group->ranks(); ++rank)
-      if (rank == 0 || group->host(rank) != group->host(rank - 1))
-        hosts += (hosts.empty() ? "" : ", ") + group->host(rank);
-    fmt::print("{} ranks on {}; SIGUSR1 finishes the step and saves, Ctrl-C ends mpirun at once\n",
-               group->ranks(), hosts);
-    if (!remark.empty()) fmt::print("{}\n", remark);
-  }
-  const job::Budget of_host = s.place.leads() ? budget_of(s.memory) : job::find_budget(s.memory);
-  return {threads, budget_of_rank(*group, of_host)};
+  dist::do_on_all(*group, check_here);
 }
 
 int train(Settings& s, dist::Group* group) {
-  const Beginning beginning = begin(s, group);
-  const int threads = use_threads(beginning.threads);
+  check(s, group);
+  const RankShare share = share_of_host(group, s.threads, s.memory, s.common.is_quiet());
+  const int threads = use_threads(share.threads);
   const CrowdMonitor crowding(threads);
   const bool leads = s.place.leads();
   const bool quiet = s.common.is_quiet() || !leads;
-  const job::Budget& budget = beginning.budget;
+  const job::Budget& budget = share.budget;
   if (!quiet) fmt::print("{}\n", budget_text(budget));
   std::optional<ProgressPrinter> printer;
   job::Training training(s, budget, threads,
@@ -193,19 +170,9 @@ int train(Settings& s, dist::Group* group) {
 }
 
 int run(Settings& s) {
-  s.ranks.check();
-  const std::optional<Launch> launch = find_launch();
-  if (s.ranks.ranks > 1 && !launch) {
-    check_parts(s.ranks.ranks, s.memory.accumulate);
-    return launch_ranks(s.ranks,
-                        {.parts = s.memory.accumulate, .threads = s.threads, .out = s.out});
-  }
-  if (s.ranks.ranks > 0 && launch && launch->ranks != s.ranks.ranks)
-    throw UsageError(
-        {.where = "--ranks",
-         .got = fmt::format("{}, and mpirun has started {}", s.ranks.ranks, launch->ranks),
-         .expected = "expected one of the two"});
-  return run_as_rank(s.ranks.mixed_hosts, [&](dist::Group* group) { return train(s, group); });
+  check_parts(s.ranks.ranks, s.memory.accumulate);
+  return run_ranks(s.ranks, {.parts = s.memory.accumulate, .threads = s.threads, .out = s.out},
+                   [&](dist::Group* group) { return train(s, group); });
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ constexpr Bytes kLargestFile = 3_MiB;
 
 // Of Open MPI in a rank: its code as far as it is touched, its tables, the segment that ranks of a
 // host share, and the thread that carries messages.
-constexpr std::int64_t kMpiBytes = std::int64_t{16} << 20;
+constexpr std::int64_t kMpiBytes = std::int64_t{12} << 20;
 
 // What reading takes with so many threads; of training and validation, which take turns.
 PipelineBytes reading_bytes(const TrainingSettings& settings, const TrainingData* data,
@@ -68,7 +68,7 @@ VariantMaker variants_of(const TrainingSettings& settings, const TrainingData* d
     if (settings.place.ranks > 1) around.exchange_bytes = trainer.exchange_bytes() + kMpiBytes;
     return Variant{std::move(trainer), around};
   };
-  return {.make = make, .threads = threads};
+  return {.make = make, .threads = threads, .least_batch = settings.place.ranks};
 }
 
 Ready make_ready(TrainingSettings& settings, const TrainingData* data, const Budget& budget,

@@ -145,7 +145,7 @@ TEST(RunOfRanks, WhatOneIsAskedToStopAllStopAtTheSameStep) {
   run_ranks(3, [&](dist::Group& group) {
     int events = 0;
     stories[static_cast<std::size_t>(group.rank())] =
-        RankRun(images, folder.path(), &group, {.epochs = 1000}).tell([&](Run& run) {
+        RankRun(images, folder.path(), &group, {.epochs = 1000}).tell([&](plimsoll::Run& run) {
           if (group.rank() == 2 && ++events == 7) run.stop();
         });
   });

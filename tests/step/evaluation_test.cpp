@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "data/source/memory_source.h"
 #include "tests/support/ranks.h"
 #include "tests/support/small_pipeline.h"
