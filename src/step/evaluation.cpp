@@ -111,7 +111,7 @@ bool Evaluator::next_of_all(bool asks) {
   }
   Packer packer;
   packer.put(outcome);
-  packer.put(asks);
+  packer.put(static_cast<std::uint8_t>(asks ? 1 : 0));
   packer.put_text(failure);
   packer.put_text(evidence);
   const std::vector<std::string> told = group_->gather_texts(packer.bytes());
@@ -120,7 +120,7 @@ bool Evaluator::next_of_all(bool asks) {
   for (int rank = 0; rank < group_->ranks(); ++rank) {
     Unpacker unpacker(told[static_cast<std::size_t>(rank)], group_->name(rank));
     const auto found = unpacker.take<Outcome>();
-    is_asked_ = is_asked_ || unpacker.take<bool>();
+    if (unpacker.take<std::uint8_t>() != 0) is_asked_ = true;
     if (const std::string_view text = unpacker.take_text(); !text.empty())
       unpacker.fail(std::string(text));
     const std::string_view counted = unpacker.take_text();

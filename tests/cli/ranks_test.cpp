@@ -17,7 +17,7 @@ using testing::Not;
 constexpr const char* kAsRoot =
     "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 ";
 
-class Ranks : public SmallRuns {
+class RankedRuns : public SmallRuns {
  protected:
   void SetUp() override {
     if (kSanitized) GTEST_SKIP() << "libmpi is not instrumented";
@@ -34,12 +34,7 @@ class Ranks : public SmallRuns {
   // The program's own launcher.
   std::string launcher() const { return std::string("env ") + kAsRoot; }
 
-  // Processes of this run that are left.
-  int processes(const std::string& name) const {
-    return std::stoi(
-        run_command("pgrep -c -f -- '[-]-out " + out(name).string() + " '; true").output);
-  }
-  // Their numbers, of those that are ranks.
+  // The processes that are ranks of this run.
   std::vector<pid_t> ranks_of(const std::string& name) const {
     std::istringstream lines(run_command("pgrep -f -- '^" PLIMSOLL_PROGRAM " train .*[-]-out " +
                                          out(name).string() + " '; true")
@@ -63,7 +58,7 @@ class Ranks : public SmallRuns {
 
 constexpr const char* kParts = "--accumulate 3 --steps 12 ";
 
-TEST_F(Ranks, AnyNumberOfThemTrainsToTheSameBytes) {
+TEST_F(RankedRuns, AnyNumberOfThemTrainsToTheSameBytes) {
   const std::string settings =
       std::string(kParts) + "--ema 0.9 --augment horizontal_flip,mixup=0.4";
   ASSERT_EQ(train("alone", settings).code, 0);
@@ -77,7 +72,7 @@ TEST_F(Ranks, AnyNumberOfThemTrainsToTheSameBytes) {
 }
 
 // 36 samples in batches of 16: the last one has 4, in fewer parts than there are ranks.
-TEST_F(Ranks, BatchesThatPartsDoNotDivideAreTheSameToo) {
+TEST_F(RankedRuns, BatchesThatPartsDoNotDivideAreTheSameToo) {
   const std::string settings = "--batch 16 --accumulate 5 --epochs 2 --optimizer sgd";
   ASSERT_EQ(train("alone", settings).code, 0);
   for (const int ranks : {2, 4}) {
@@ -89,7 +84,7 @@ TEST_F(Ranks, BatchesThatPartsDoNotDivideAreTheSameToo) {
   }
 }
 
-TEST_F(Ranks, TheReportTellsOfEachOfThem) {
+TEST_F(RankedRuns, TheReportTellsOfEachOfThem) {
   ASSERT_EQ(train_ranks(2, "run", kParts).code, 0);
   const auto report = nlohmann::json::parse(content(out("run") / "report.json"));
   ASSERT_EQ(report.at("ranks").size(), 2U);
@@ -100,14 +95,13 @@ TEST_F(Ranks, TheReportTellsOfEachOfThem) {
   }
 }
 
-TEST_F(Ranks, KilledAndResumedByOtherNumbersOfThemTheyEndTheSame) {
+TEST_F(RankedRuns, KilledAndResumedByOtherNumbersOfThemTheyEndTheSame) {
   const std::string settings = "--accumulate 3 --save-every 4 --steps 40";
   ASSERT_EQ(train("whole", settings).code, 0);
   for (const int ranks : {3, 2, 3}) {
     Background run(words("killed", settings), out("log"), mpirun(ranks));
     ASSERT_TRUE(is_saved("killed")) << content(out("log"));
     ::usleep(300'000);
-    // Once the others, once rank 0, once mpirun.
     const pid_t victim = ranks == 2 ? rank_of("killed", 0) : rank_of("killed", ranks - 1);
     if (victim > 0) ::kill(victim, SIGKILL);
     run.wait();
@@ -120,7 +114,7 @@ TEST_F(Ranks, KilledAndResumedByOtherNumbersOfThemTheyEndTheSame) {
   EXPECT_EQ(lasting_results(out("killed")), lasting_results(out("whole")));
 }
 
-TEST_F(Ranks, OneThatIsKilledIsNamedAndNobodyIsLeft) {
+TEST_F(RankedRuns, OneThatIsKilledIsNamedAndNobodyIsLeft) {
   Background run(words("run", "--accumulate 3 --ranks 3 --save-every 2 --epochs 1000"), out("log"),
                  launcher());
   ASSERT_TRUE(is_saved("run")) << content(out("log"));
@@ -139,7 +133,7 @@ TEST_F(Ranks, OneThatIsKilledIsNamedAndNobodyIsLeft) {
   expect_sound_checkpoint(out("run"));
 }
 
-TEST_F(Ranks, AfterADeathTheyAreStartedAgainAndEndTheSame) {
+TEST_F(RankedRuns, AfterADeathTheyAreStartedAgainAndEndTheSame) {
   const std::string settings = "--accumulate 3 --save-every 4 --steps 60";
   ASSERT_EQ(train("whole", settings).code, 0);
   Background run(words("run", settings + " --ranks 2 --restarts 2"), out("log"), launcher());
@@ -153,7 +147,7 @@ TEST_F(Ranks, AfterADeathTheyAreStartedAgainAndEndTheSame) {
   EXPECT_TRUE(last_weights(out("run")) == last_weights(out("whole")));
 }
 
-TEST_F(Ranks, SignalsToTheLauncherFinishTheStepAndSave) {
+TEST_F(RankedRuns, SignalsToTheLauncherFinishTheStepAndSave) {
   const std::string settings = "--accumulate 2 --epochs 1000 --save-every 100000";
   for (const auto& [signal, code] :
        {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}, std::pair{SIGHUP, 129}}) {
@@ -172,7 +166,7 @@ TEST_F(Ranks, SignalsToTheLauncherFinishTheStepAndSave) {
   }
 }
 
-TEST_F(Ranks, SIGUSR1ToMpirunFinishesTheStepAndSaves) {
+TEST_F(RankedRuns, SIGUSR1ToMpirunFinishesTheStepAndSaves) {
   Background run(words("run", "--accumulate 2 --epochs 1000 --save-every 100000"), out("log"),
                  std::string("env ") + kAsRoot + "mpirun --oversubscribe -n 2 ");
   ASSERT_TRUE(Background::waits_until([&] {
@@ -184,7 +178,7 @@ TEST_F(Ranks, SIGUSR1ToMpirunFinishesTheStepAndSaves) {
   EXPECT_TRUE(std::filesystem::exists(out("run") / "weights" / "last.safetensors"));
 }
 
-TEST_F(Ranks, OneThatIsStoppedIsNamed) {
+TEST_F(RankedRuns, OneThatIsStoppedIsNamed) {
   Background run(
       words("run", "--accumulate 3 --ranks 3 --save-every 4 --epochs 1000 --on-stall stop"),
       out("log"), launcher());
@@ -209,12 +203,12 @@ void expect_refused(const Outcome& outcome, int code, const std::string& text) {
   EXPECT_THAT(outcome.output, Not(HasSubstr("----------")));
 }
 
-TEST_F(Ranks, MoreOfThemThanPartsAreRefused) {
+TEST_F(RankedRuns, MoreOfThemThanPartsAreRefused) {
   expect_refused(run_program(words("run", "--accumulate 2 --ranks 3"), launcher()), 2,
                  "3 ranks for a batch of 2 parts");
 }
 
-TEST_F(Ranks, OtherWordsOnOneOfThemAreRefused) {
+TEST_F(RankedRuns, OtherWordsOnOneOfThemAreRefused) {
   const Outcome outcome =
       run_command(mpirun(1) + PLIMSOLL_PROGRAM + " " + words("run", kParts) + ": -n 1 " +
                   PLIMSOLL_PROGRAM + " " + words("run", kParts) + "--seed 5");
@@ -224,7 +218,7 @@ TEST_F(Ranks, OtherWordsOnOneOfThemAreRefused) {
   EXPECT_FALSE(std::filesystem::exists(out("run")));
 }
 
-TEST_F(Ranks, ABudgetTooSmallForThemRefusesAllAndStartsNothing) {
+TEST_F(RankedRuns, ABudgetTooSmallForThemRefusesAllAndStartsNothing) {
   const Outcome outcome =
       run_program(words("run", "--accumulate 2 --ranks 2 --memory 60MiB"), launcher());
   EXPECT_EQ(outcome.code, 3) << outcome.output;
@@ -232,19 +226,19 @@ TEST_F(Ranks, ABudgetTooSmallForThemRefusesAllAndStartsNothing) {
   EXPECT_FALSE(std::filesystem::exists(out("run")));
 }
 
-TEST_F(Ranks, DataThatIsMissingIsToldOnce) {
+TEST_F(RankedRuns, DataThatIsMissingIsToldOnce) {
   expect_refused(run_program("train nowhere --accumulate 2 --ranks 2 --threads 1 --quiet --out " +
                                  out("run").string(),
                              launcher()),
                  1, "nowhere");
 }
 
-TEST_F(Ranks, WithoutMpirunItIsSaidWhatToInstall) {
+TEST_F(RankedRuns, WithoutMpirunItIsSaidWhatToInstall) {
   expect_refused(run_program(words("run", "--accumulate 2 --ranks 2"), "env PATH=/nowhere "), 2,
                  "--ranks: there is no mpirun; this needs Open MPI");
 }
 
-TEST_F(Ranks, AnotherMpisLauncherIsRefusedByName) {
+TEST_F(RankedRuns, AnotherMpisLauncherIsRefusedByName) {
   expect_refused(run_program(words("run", kParts), "env PMI_SIZE=2 PMI_RANK=0 "), 2, "mpiexec");
   EXPECT_EQ(run_program(words("run", kParts), "env PMI_SIZE=2 PMI_RANK=1 ").output, "");
 }
