@@ -11,9 +11,11 @@
 #include "cli/commands.h"
 #include "cli/detection_report.h"
 #include "cli/detections_file.h"
+#include "cli/launcher.h"
 #include "cli/options.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
+#include "cli/rank_process.h"
 #include "machine/crowding.h"
 #include "machine/team.h"
 #include "step/evaluation.h"
@@ -33,6 +35,7 @@ struct Settings {
   std::string data;
   std::string picture;
   std::string detections;
+  RankOptions ranks;
 };
 
 std::string_view what_is(TargetKind kind) {
@@ -142,38 +145,60 @@ std::string so_far(const Task& task, const Evaluation& found) {
   return fmt::format("loss {:.4f}", found.loss);
 }
 
-int run(const Settings& s) {
-  s.memory.check();
-  const int threads = use_threads(s.threads);
-  const CrowdMonitor crowding(threads);
-  const bool quiet = s.common.quiet || s.common.json;
-  job::TrainedModel trained = job::find_trained(s.weights, s.model);
-  if (!s.detections.empty() && trained.targets != TargetKind::boxes)
-    throw UsageError({.where = "--detections",
-                      .got = "a network that finds no boxes",
-                      .expected = "expected weights of a detector"});
-  trained.prepare_pictures(s.normalise);
-  const job::Budget budget = budget_of(s.memory);
-  const SourcePtr source = open_data(s, trained);
-  if (!s.common.quiet)
-    for (const std::string& note : source->index().notes)
-      fmt::print(stderr, "{}: {}\n", s.data, note);
-  const ScanReport report =
-      scan(*source, {.workers = threads,
-                     .channels = static_cast<int>(trained.model.input().channels),
-                     .memory = job::left_to_scan(budget)});
+// Throws DataError for the first that is bad.
+ScanReport scan_all(const Source& source, const job::TrainedModel& trained,
+                    const job::Budget& budget, int threads) {
+  ScanReport report = scan(source, {.workers = threads,
+                                    .channels = static_cast<int>(trained.model.input().channels),
+                                    .memory = job::left_to_scan(budget)});
   job::check_fits(report, budget);
-  if (!report.bad.empty() || !source->defects().empty()) {
-    const Complaint& first = report.bad.empty() ? source->defects()[0] : report.bad[0].complaint;
+  if (!report.bad.empty() || !source.defects().empty()) {
+    const Complaint& first = report.bad.empty() ? source.defects()[0] : report.bad[0].complaint;
     throw DataError({.where = first.where,
                      .got = first.got,
                      .expected = "expected pictures that can be read",
                      .hint = "`plimsoll check` lists all that are bad"});
   }
-  job::OpenedModel opened =
-      job::open_trained(trained, source, source->class_names(), report.largest, budget, threads);
+  return report;
+}
+
+int run(const Settings& s, dist::Group* group) {
+  const bool leads = group == nullptr || group->rank() == 0;
+  const bool quiet = s.common.quiet || s.common.json || !leads;
+  job::TrainedModel trained = job::make_together(group, [&] {
+    s.memory.check();
+    return job::find_trained(s.weights, s.model);
+  });
+  const RankShare share = share_of_host(group, s.threads, s.memory, true);
+  const int threads = use_threads(share.threads);
+  const CrowdMonitor crowding(threads);
+  if (!s.detections.empty() && group != nullptr)
+    throw UsageError({.where = "--detections",
+                      .got = "several ranks",
+                      .expected = "expected one process, which sees all pictures in order"});
+  if (!s.detections.empty() && trained.targets != TargetKind::boxes)
+    throw UsageError({.where = "--detections",
+                      .got = "a network that finds no boxes",
+                      .expected = "expected weights of a detector"});
+  trained.prepare_pictures(s.normalise);
+  const job::Budget& budget = share.budget;
+  const SourcePtr source = job::make_together(group, [&] { return open_data(s, trained); });
+  if (!s.common.quiet && leads)
+    for (const std::string& note : source->index().notes)
+      fmt::print(stderr, "{}: {}\n", s.data, note);
+  const ScanReport report =
+      job::make_together(group, [&] { return scan_all(*source, trained, budget, threads); });
+  job::OpenedModel opened = job::make_together(group, [&] {
+    return job::open_trained(trained, source, source->class_names(), report.largest, budget,
+                             threads);
+  });
   const Task& task = opened.trainer.task();
-  Pipeline pipeline(source, trained.pipeline(opened.workers), report.largest);
+  PipelineSettings reading = trained.pipeline(opened.workers);
+  if (group != nullptr) {
+    reading.window = dealt_batches(group->rank(), group->ranks(), reading.batch);
+    reading.window_most = reading.batch;
+  }
+  Pipeline pipeline(source, reading, report.largest);
   const std::unique_ptr<Tally> tally = task.make_tally(std::filesystem::temp_directory_path());
   PhaseBar bar("evaluating", quiet);
   const Stopwatch watch;
@@ -183,10 +208,11 @@ int run(const Settings& s) {
     detections.emplace(s.detections);
     look = [&](const StepTensors& results, const Batch& batch) { detections->add(results, batch); };
   }
-  Evaluator evaluator(opened.trainer, pipeline, trained.normalisation(), tally.get(), look);
+  Evaluator evaluator(opened.trainer, pipeline, trained.normalisation(), tally.get(), look, group);
   const Evaluation& found = evaluator.so_far();
   while (evaluator.next())
     bar.show(found.samples, source->size(), watch.seconds(), so_far(task, found));
+  if (!leads) return 0;
   if (detections) detections->finish();
   if (!s.picture.empty())
     for (const EvaluationPicture& picture :
@@ -228,7 +254,11 @@ Entry add_eval(CLI::App& command) {
       "  plimsoll eval runs/demo fashion-mnist\n"
       "  plimsoll eval runs/xception/weights/last.safetensors photos/ --picture confusion.svg\n"
       "  plimsoll eval runs/cells bccd/ --detections found.json --picture curves.svg");
-  return [s] { return run(*s); };
+  s->ranks.add_to(command);
+  return [s] {
+    return run_ranks(s->ranks, {.parts = s->ranks.ranks, .threads = s->threads},
+                     [&](dist::Group* group) { return run(*s, group); });
+  };
 }
 
 }  // namespace plimsoll::cli

@@ -12,9 +12,11 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/launcher.h"
 #include "cli/options.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
+#include "cli/rank_process.h"
 #include "cli/reading_bar.h"
 #include "draw/draw.h"
 #include "machine/crowding.h"
@@ -30,6 +32,7 @@ struct Settings : job::TrainingSettings {
   SweepOptions sweep;
   std::string grid;
   std::string out = "find-lr";
+  RankOptions ranks;
 };
 
 std::vector<double> parse_grid(const std::string& text) {
@@ -56,8 +59,8 @@ std::string csv_of(const std::vector<RateLoss>& curve) {
 
 // What a sweep reads: nothing is validated.
 job::TrainingData training_data(Settings& s, const job::Budget& budget, int threads) {
-  job::TrainingData data =
-      job::load_data(s, budget, threads, reading_bar(s.data, s.common.is_quiet()));
+  job::TrainingData data = job::load_data(
+      s, budget, threads, reading_bar(s.data, s.common.is_quiet() || !s.place.leads()));
   data.validation = nullptr;
   return data;
 }
@@ -67,9 +70,12 @@ class Bench {
  public:
   Bench(Settings& s, const job::Budget& budget, int threads)
       : s_(s),
-        data_(training_data(s, budget, threads)),
-        ready_(job::make_ready(s, &data_, budget, threads, kBeside)) {
-    job::require_fit(ready_, s, &data_, threads, kBeside);
+        data_(job::make_together(s.place.group, [&] { return training_data(s, budget, threads); })),
+        ready_(job::make_together(s.place.group, [&] {
+          job::Ready ready = job::make_ready(s, &data_, budget, threads, kBeside);
+          job::require_fit(ready, s, &data_, threads, kBeside);
+          return ready;
+        })) {
     const nn::Input input = s.model.input();
     ready_.trainer.open(s.memory.spill);
     check_held(ready_.run.plan, Bytes{budget.bytes}, budget.bound_by, memory_usage().now());
@@ -126,6 +132,7 @@ int run_sweep(const Settings& s, Bench& bench, bool quiet) {
         });
     bench.restore();
   }
+  if (!s.place.leads()) return 0;
   for (RateLoss& point : curve) point.rate /= factor;
   const RateSuggestion suggestion = suggest_rate(curve);
   make_directories(s.out);
@@ -170,6 +177,7 @@ int run_grid(const Settings& s, Bench& bench, const std::vector<double>& rates, 
                             }));
     bench.restore();
   }
+  if (!s.place.leads()) return 0;
   std::size_t best = rates.size();
   const auto is_whole = [&](std::size_t i) { return std::ssize(runs[i]) == s.sweep.steps; };
   for (std::size_t i = 0; i < rates.size(); ++i)
@@ -224,7 +232,7 @@ int run_grid(const Settings& s, Bench& bench, const std::vector<double>& rates, 
   return best < rates.size() ? 0 : 1;
 }
 
-int run(Settings s) {
+void check(const Settings& s) {
   const auto positive = [](double value, const char* option) {
     if (!(value > 0 && value < 1e9))
       throw UsageError({.where = option,
@@ -238,12 +246,18 @@ int run(Settings s) {
                       .got = fmt::format("{} steps from {:g} to {:g}", s.sweep.steps,
                                          s.sweep.lowest, s.sweep.highest),
                       .expected = "expected at least 20 steps from a lower to a higher rate"});
+}
+
+int run(Settings& s, dist::Group* group) {
+  if (group != nullptr) s.place = {.rank = group->rank(), .ranks = group->ranks(), .group = group};
+  check_parts(s.place.ranks, s.memory.accumulate);
   std::vector<double> rates;
   if (!s.grid.empty()) rates = parse_grid(s.grid);
-  const int threads = use_threads(s.threads);
+  const bool quiet = s.common.is_quiet() || !s.place.leads();
+  const RankShare share = share_of_host(group, s.threads, s.memory, quiet);
+  const int threads = use_threads(share.threads);
   const CrowdMonitor crowding(threads);
-  const bool quiet = s.common.is_quiet();
-  Bench bench(s, budget_of(s.memory), threads);
+  Bench bench(s, share.budget, threads);
   return rates.empty() ? run_sweep(s, bench, quiet) : run_grid(s, bench, rates, quiet);
 }
 
@@ -262,6 +276,7 @@ Entry add_find_lr(CLI::App& command) {
   command.add_option("--grid", s->grid, "short runs at these rates instead: 1e-3,1e-4,1e-5");
   add_weights(command, *s);
   command.add_option("--out", s->out, "folder for pictures and tables")->capture_default_str();
+  s->ranks.add_to(command);
   s->common.add_to(command);
   command.footer(
       "Examples:\n"
@@ -270,7 +285,9 @@ Entry add_find_lr(CLI::App& command) {
   return [s] {
     s->check();
     s->settle_normalise();
-    return run(*s);
+    check(*s);
+    return run_ranks(s->ranks, {.parts = s->memory.accumulate, .threads = s->threads},
+                     [&](dist::Group* group) { return run(*s, group); });
   };
 }
 

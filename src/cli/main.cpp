@@ -14,15 +14,15 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/config_words.h"
+#include "cli/exit_code.h"
 #include "cli/manual.h"
 #include "cli/options.h"
+#include "cli/rank_process.h"
 #include "cli/standard_streams.h"
 #include "machine/primitive_cache.h"
 
 namespace plimsoll::cli {
 namespace {
-
-constexpr int kDone = 0, kFailed = 1, kUsage = 2, kDoesNotFit = 3;
 
 constexpr const char* kWelcome =
     "Plimsoll trains convolutional vision networks inside the memory it is given. It tells before\n"
@@ -36,7 +36,8 @@ constexpr const char* kWelcome =
     "`plimsoll --help` lists all commands, `plimsoll help COMMAND` tells about one.\n";
 
 int complain(const std::exception& error, int code) {
-  std::fprintf(stderr, "plimsoll: %s\n", error.what());
+  // What every rank finds wrong is told once.
+  if (speaks()) std::fprintf(stderr, "plimsoll: %s\n", error.what());
   return code;
 }
 
@@ -109,8 +110,9 @@ int run(const std::vector<std::string>& words) {
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "plimsoll: command line: %s; see `plimsoll help%s`\n", error.what(),
-                 words.empty() ? "" : (" " + words[0]).c_str());
+    if (speaks())
+      std::fprintf(stderr, "plimsoll: command line: %s; see `plimsoll help%s`\n", error.what(),
+                   words.empty() ? "" : (" " + words[0]).c_str());
     return kUsage;
   }
   const std::vector<CLI::App*> chosen = app.get_subcommands();

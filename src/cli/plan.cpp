@@ -10,9 +10,12 @@
 #include "base/json_text.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
+#include "cli/exit_code.h"
 #include "cli/options.h"
 #include "cli/plan_picture.h"
 #include "cli/plan_text.h"
+#include "cli/rank_forecast.h"
+#include "cli/rank_process.h"
 #include "cli/reading_bar.h"
 #include "machine/team.h"
 #include "ops/table.h"
@@ -23,10 +26,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kDoesNotFit = 3;
-
 struct Settings : job::TrainingSettings {
   CommonOptions common;
+  ForecastOptions ranks;
   bool curve = false;
   bool measure = false;
   std::string picture;
@@ -141,6 +143,8 @@ Json plan_json(const Settings& s, const job::Ready& ready, const FrameworkEstima
                                 {"fits", lever.floor_bytes <= run.budget.bytes},
                                 {"note", lever.note}});
   }
+  if (s.ranks.ranks > 1 && run.plan.fits)
+    json["ranks"] = forecast_json(forecast_ranks(s.ranks, ready, s.memory.accumulate));
   if (s.curve) {
     json["curve"] = Json::array();
     for (const CurvePoint& point : curve_of(ready.trainer, run))
@@ -176,12 +180,17 @@ void print_plan(const Settings& s, const job::Ready& ready, const FrameworkEstim
   fmt::print("elsewhere, estimated: PyTorch eager {} · Keras {}\n\n{}",
              to_string(Bytes{frameworks.pytorch}), to_string(Bytes{frameworks.keras}),
              peak_text(ready.trainer, run));
+  if (s.ranks.ranks > 1)
+    fmt::print("{}", forecast_text(forecast_ranks(s.ranks, ready, s.memory.accumulate), s.ranks));
   if (s.curve) print_curve(curve_of(ready.trainer, run));
 }
 
 int run(Settings& s) {
+  s.ranks.check(s.memory.accumulate);
+  s.place.ranks = static_cast<int>(s.ranks.ranks);
   const int threads = use_threads(s.threads);
-  const job::Budget budget = budget_of(s.memory);
+  job::Budget budget = budget_of(s.memory);
+  if (s.ranks.ranks > 1) budget = split_budget(budget, s.ranks.ranks_of_a_host());
   std::optional<job::TrainingData> data;
   if (!s.data.empty())
     data = job::load_data(s, budget, threads, reading_bar(s.data, s.common.is_quiet()));
@@ -215,6 +224,7 @@ Entry add_plan(CLI::App& command) {
   const auto s = std::make_shared<Settings>();
   add_options(command, *s,
               "as for train; without it, photographs of up to 16 megapixels are assumed");
+  s->ranks.add_to(command);
   s->common.add_to(command);
   command.add_flag("--curve", s->curve, "budget against slowdown, from the floor to unlimited");
   command.add_option("--picture", s->picture, "SVG of live bytes over the step");

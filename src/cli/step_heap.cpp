@@ -3,9 +3,11 @@
 // it is malloc. This lives in the program, not in the library: a guest does not change its host's
 // allocator.
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <thread>
 
 #include "base/step_region.h"
 
@@ -20,10 +22,25 @@ struct FreeBlock {
   FreeBlock* next;
 };
 
-// Only the thread that runs steps allocates inside one, so there is nothing to lock.
+// A process has one thread that runs steps, or one for each rank that it is: a lock that nearly
+// always is free.
+class SlabLock {
+ public:
+  explicit SlabLock(std::atomic_flag& flag) : flag_(flag) {
+    while (flag_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+  }
+  ~SlabLock() { flag_.clear(std::memory_order_release); }
+  SlabLock(const SlabLock&) = delete;
+  SlabLock& operator=(const SlabLock&) = delete;
+
+ private:
+  std::atomic_flag& flag_;
+};
+
 class StepSlab {
  public:
   void* take(std::size_t size) {
+    const SlabLock lock(is_locked_);
     const std::size_t index = (size + kClassBytes - 1) / kClassBytes;
     if (index == 0 || index > kClasses) return nullptr;
     FreeBlock*& head = free_[index - 1];
@@ -44,6 +61,7 @@ class StepSlab {
     return at >= slab_.data() && at < slab_.data() + kSlabBytes;
   }
   void give_back(void* memory) {
+    const SlabLock lock(is_locked_);
     std::byte* base = static_cast<std::byte*>(memory) - kClassBytes;
     FreeBlock*& head = free_[*reinterpret_cast<std::size_t*>(base) - 1];
     head = ::new (memory) FreeBlock{head};
@@ -51,6 +69,7 @@ class StepSlab {
 
  private:
   alignas(kClassBytes) std::array<std::byte, kSlabBytes> slab_{};
+  std::atomic_flag is_locked_;
   std::size_t used_ = 0;
   std::array<FreeBlock*, kClasses> free_{};
 };

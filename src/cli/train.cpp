@@ -1,15 +1,20 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <memory>
+#include <thread>
 
 #include "base/bytes.h"
 #include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/launcher.h"
 #include "cli/options.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
+#include "cli/rank_process.h"
 #include "cli/reading_bar.h"
 #include "job/training.h"
 #include "machine/crowding.h"
@@ -21,27 +26,32 @@ namespace {
 
 struct Settings : job::RunSettings {
   CommonOptions common;
+  RankOptions ranks;
 };
 
-constexpr int kStoppedByWatchdog = 4;
-
 std::atomic<int> interrupted{0};
+std::atomic<bool> is_heard{true};  // this rank may speak
 
 // The first signal asks the run to finish its step and save; a second one ends the process at once.
 void on_signal(int signal) {
   if (interrupted.exchange(signal) != 0) std::_Exit(128 + signal);
+  if (!is_heard) return;
   constexpr std::string_view kText = "\nfinishing the step and saving; once more ends at once\n";
   [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, kText.data(), kText.size());
 }
 
-void listen_to_signals() {
+// Of several ranks all hear SIGUSR1, which mpirun hands on and leaves them time after.
+void listen_to_signals(bool has_others) {
   struct sigaction action {};
   action.sa_handler = on_signal;
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  if (has_others) sigaction(SIGUSR1, &action, nullptr);
 }
 
 int exit_code(const RunReport& report) {
-  if (report.stopped_by == StopReason::interrupt) return 128 + interrupted.load();
+  const int signal = interrupted.load();
+  // Another rank's.
+  if (report.stopped_by == StopReason::interrupt) return 128 + (signal == 0 ? SIGINT : signal);
   return is_by_watchdog(report.stopped_by) ? kStoppedByWatchdog : 0;
 }
 
@@ -98,13 +108,35 @@ void print_end(const Settings& s, const job::Training& training, const RunReport
         report.steps + 1, to_string(report.stopped_by), (out / "log.txt").string());
 }
 
-int run(Settings& s) {
-  s.check();
-  s.check_run_options();
-  const int threads = use_threads(s.threads);
+// A run that is stuck cannot be waited for, nor can other ranks that wait for it.
+[[noreturn]] void end_stalled(dist::Group* group) {
+  if (group != nullptr) {
+    group->abort(kStoppedByWatchdog);
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+  }
+  std::_Exit(kStoppedByWatchdog);
+}
+
+void check(Settings& s, dist::Group* group) {
+  const auto check_here = [&] {
+    s.check();
+    s.check_run_options();
+    check_parts(s.place.ranks, s.memory.accumulate);
+  };
+  if (group == nullptr) return check_here();
+  s.place = {.rank = group->rank(), .ranks = group->ranks(), .group = group};
+  is_heard = s.place.leads();
+  dist::do_on_all(*group, check_here);
+}
+
+int train(Settings& s, dist::Group* group) {
+  check(s, group);
+  const RankShare share = share_of_host(group, s.threads, s.memory, s.common.is_quiet());
+  const int threads = use_threads(share.threads);
   const CrowdMonitor crowding(threads);
-  const bool quiet = s.common.is_quiet();
-  const job::Budget budget = budget_of(s.memory);
+  const bool leads = s.place.leads();
+  const bool quiet = s.common.is_quiet() || !leads;
+  const job::Budget& budget = share.budget;
   if (!quiet) fmt::print("{}\n", budget_text(budget));
   std::optional<ProgressPrinter> printer;
   job::Training training(s, budget, threads,
@@ -114,25 +146,33 @@ int run(Settings& s) {
                           .stalled =
                               [&](const std::string& text, bool ends) {
                                 printer->message(text);
-                                if (ends) std::_Exit(kStoppedByWatchdog);
+                                if (ends) end_stalled(group);
                               }});
+  if (leads) tell_launcher(training.settings().run.out);
   if (training.is_complete()) {
-    fmt::print("{} is complete: {} epochs, {} steps\nmore --epochs or --steps go on with it\n",
-               training.settings().run.out.string(), training.resumed()->epoch,
-               training.resumed()->step);
+    if (leads)
+      fmt::print("{} is complete: {} epochs, {} steps\nmore --epochs or --steps go on with it\n",
+                 training.settings().run.out.string(), training.resumed()->epoch,
+                 training.resumed()->step);
     return 0;
   }
   printer.emplace(quiet, budget.bytes, training.task());
   if (!quiet) print_beginning(training, budget, threads);
-  listen_to_signals();
+  listen_to_signals(group != nullptr);
   std::optional<RunReport> report;
   while (const std::optional<RunEvent> event = training.next()) {
-    printer->show(*event);
+    if (leads) printer->show(*event);
     if (const auto* end = std::get_if<Finished>(&*event)) report = end->report;
     if (interrupted.load() != 0) training.stop();
   }
-  print_end(s, training, *report);
+  if (leads) print_end(s, training, *report);
   return exit_code(*report);
+}
+
+int run(Settings& s) {
+  check_parts(s.ranks.ranks, s.memory.accumulate);
+  return run_ranks(s.ranks, {.parts = s.memory.accumulate, .threads = s.threads, .out = s.out},
+                   [&](dist::Group* group) { return train(s, group); });
 }
 
 }  // namespace
@@ -143,6 +183,7 @@ Entry add_train(CLI::App& command) {
   add_options(command, *s,
               "a folder with a sub-folder per class, TFRecord files, a CSV, or fashion-mnist");
   command.get_option("--data")->required();
+  s->ranks.add_to(command);
   s->common.add_to(command);
   command.footer(
       "Examples:\n"

@@ -19,6 +19,8 @@ struct Session::BoundInstruction {
   std::byte* scratch = nullptr;
   std::byte* packed = nullptr;
   std::size_t transfers_needed = 0;  // so many must be complete before it
+  std::size_t exchanges_needed = 0;  // likewise
+  bool posts = false;                // an exchange begins behind it
 };
 
 void Session::execute(const BoundInstruction& step) noexcept {
@@ -32,8 +34,9 @@ void Session::execute(const BoundInstruction& step) noexcept {
   }
 }
 
-Session::Session(const PlannedTapes& planned, const std::filesystem::path& spill_directory)
-    : PlannedTapes(planned) {
+Session::Session(const PlannedTapes& planned, const std::filesystem::path& spill_directory,
+                 ExchangeCarrier* exchanges)
+    : PlannedTapes(planned), exchanges_(exchanges) {
   expect(!shared().opened, "tapes are opened once");
   shared().opened = true;
   if (spill_bytes() > 0) {
@@ -45,6 +48,9 @@ Session::Session(const PlannedTapes& planned, const std::filesystem::path& spill
     for (PreparedNode& node : shared().tapes[t].nodes)
       if (node.job) node.job->compile();
     bound_.push_back(bind(t));
+    if (tape(t).exchanges.empty()) continue;
+    expect(exchanges_ != nullptr, "somebody to exchange with");
+    exchanges_->prepare(t, tape(t).exchanges, arena_->at(0));
   }
 }
 
@@ -86,32 +92,43 @@ Session::BoundTape Session::bind(std::size_t index) const {
     const auto end = static_cast<std::size_t>(tape.transfers[k].end);
     if (end < bound_tape.size()) bound_tape[end].transfers_needed = k + 1;
   }
+  for (std::size_t k = 0; k < tape.exchanges.size(); ++k) {
+    const auto end = static_cast<std::size_t>(tape.exchanges[k].end);
+    if (end < bound_tape.size()) bound_tape[end].exchanges_needed = k + 1;
+    bound_tape[static_cast<std::size_t>(tape.exchanges[k].begin) - 1].posts = true;
+  }
   return bound_tape;
 }
 
 template <class Execute>
-void Session::walk(std::size_t index, Execute each) {
+void Session::walk(std::size_t index, ExchangeCarrier* exchanges, Execute each) {
   const BoundTape& bound = bound_[index];
   const std::vector<Transfer>& transfers = tape(index).transfers;
   const bool spills = !transfers.empty();
+  if (tape(index).exchanges.empty()) exchanges = nullptr;
   if (spills) carrier_->begin_step(transfers, arena_->at(0));
+  if (exchanges != nullptr) exchanges->begin_step(index);
   for (std::size_t i = 0; i < bound.size(); ++i) {
     if (bound[i].transfers_needed > 0) carrier_->wait_for(bound[i].transfers_needed);
+    if (exchanges != nullptr && bound[i].exchanges_needed > 0)
+      exchanges->wait_for(bound[i].exchanges_needed);
     each(i);
     if (spills) carrier_->advance(static_cast<std::int32_t>(i) + 1);
+    if (exchanges != nullptr && bound[i].posts) exchanges->post();
   }
+  if (exchanges != nullptr) exchanges->end_step();
   if (spills) carrier_->end_step();
 }
 
 void Session::run(std::size_t tape) noexcept {
   const StepRegion region;
   const BoundTape& bound = bound_[tape];
-  walk(tape, [&](std::size_t i) { execute(bound[i]); });
+  walk(tape, exchanges_, [&](std::size_t i) { execute(bound[i]); });
 }
 
 void Session::run_watched(std::size_t tape, const Look& look) {
   bool going = true;
-  walk(tape, [&](std::size_t i) {
+  walk(tape, nullptr, [&](std::size_t i) {
     const Instruction& instruction = this->tape(tape).instructions[i];
     const Node* node =
         instruction.kind == StepKind::run ? &graph(tape).node(instruction.node) : nullptr;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exec/exchange_carrier.h"
 #include "exec/spill.h"
 #include "exec/tapes.h"
 #include "tensor/arena.h"
@@ -19,8 +20,10 @@ namespace plimsoll {
 class Session : public PlannedTapes {
  public:
   // Maps the arena and makes every kernel ready; `spill_directory` is used if tapes spill. Tapes
-  // are opened once, whichever plan they were given. Throws BudgetError, DataError.
-  explicit Session(const PlannedTapes& planned, const std::filesystem::path& spill_directory = {});
+  // are opened once, whichever plan they were given. `exchanges` is needed if tapes exchange, and
+  // outlives this. Throws BudgetError, DataError.
+  explicit Session(const PlannedTapes& planned, const std::filesystem::path& spill_directory = {},
+                   ExchangeCarrier* exchanges = nullptr);
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
@@ -28,7 +31,8 @@ class Session : public PlannedTapes {
   // Executes one step. No allocation, no system call of ours but for spilling, no exception.
   void run(std::size_t tape) noexcept;
   // The same step for eyes, up to its updates: `look` sees the operands that every node wrote, as
-  // soon as they are written, and may end the step there by returning false. Allocates.
+  // soon as they are written, and may end the step there by returning false. Nothing is exchanged
+  // with other ranks. Allocates.
   using Look = std::function<bool(const Node& node, std::span<const TensorView> out)>;
   void run_watched(std::size_t tape, const Look& look);
   // Throws DataError if spilling failed in a step since the last call: its results are worthless.
@@ -47,13 +51,14 @@ class Session : public PlannedTapes {
   using BoundTape = std::vector<BoundInstruction>;
   BoundTape bind(std::size_t tape) const;
   template <class Execute>
-  void walk(std::size_t tape, Execute each);
+  void walk(std::size_t tape, ExchangeCarrier* exchanges, Execute each);
   static void execute(const BoundInstruction& step) noexcept;
 
   std::vector<BoundTape> bound_;
   std::unique_ptr<Arena> arena_;
   std::unique_ptr<SpillFile> spill_file_;
   std::unique_ptr<SpillCarrier> carrier_;
+  ExchangeCarrier* exchanges_ = nullptr;
 };
 
 }  // namespace plimsoll

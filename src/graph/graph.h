@@ -19,10 +19,10 @@ enum class Role : std::uint8_t {
   input,        // fed before every step: images, labels, learning rate
   parameter,    // resident: a weight that is trained
   frozen,       // resident: a weight that stays as it is
-  statistics,   // resident: running statistics, and copies of them that parts of a batch move
+  statistics,   // resident: running statistics
   optimizer,    // resident: what the optimizer remembers of a parameter
   average,      // resident: the moving average of a parameter
-  accumulated,  // resident: the sum of a parameter's gradients over the parts of a batch
+  accumulated,  // resident: a sum over some parts of a batch that waits for others
   temporary,    // made and used inside one step
   gradient,     // the temporary that is a parameter's whole gradient
 };

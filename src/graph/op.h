@@ -113,6 +113,7 @@ struct OpDef {
   std::vector<InPlace> in_place = {};
   Arithmetic arithmetic = Arithmetic::none;
   bool cheap_to_repeat = false;  // recomputing costs about one pass over memory
+  bool exchanged = false;        // its outputs, over inputs, hold when ranks have exchanged them
   bool joins_filters = false;    // several over one in[0] are one with the filters in[1] of all
   Form form = Form::other;
   Absorbs absorbs = {};

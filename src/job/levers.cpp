@@ -19,6 +19,7 @@ class Variants {
  public:
   Variants(const VariantMaker& make, const PlannedRun& run) : make_(make), run_(run) {}
 
+  std::int64_t least_batch() const { return make_.least_batch; }
   std::int64_t estimate(std::int64_t batch, std::int64_t accumulate) const {
     Variant variant = make_(batch, accumulate);
     const PlannedTapes planned = variant.trainer.tapes().plan(run_.plan.floor_fates);
@@ -44,12 +45,13 @@ class Variants {
 
 // The largest batch by estimates.
 std::int64_t guess_largest(const Variants& variants, std::int64_t budget, std::int64_t accumulate) {
+  const std::int64_t least = variants.least_batch();
   const auto fits = [&](std::int64_t batch) {
-    return variants.estimate(batch, accumulate) <= budget;
+    return batch >= least && variants.estimate(batch, accumulate) <= budget;
   };
   constexpr std::int64_t kMost = 1 << 14;
   std::int64_t good = 0;
-  std::int64_t bad = 1;
+  std::int64_t bad = least;
   while (bad <= kMost && fits(bad)) {
     good = bad;
     bad *= 2;
@@ -62,11 +64,12 @@ std::int64_t guess_largest(const Variants& variants, std::int64_t budget, std::i
 }
 
 std::int64_t largest_batch(const Variants& variants, std::int64_t budget, std::int64_t accumulate) {
-  std::int64_t batch = std::max<std::int64_t>(1, guess_largest(variants, budget, accumulate));
+  const std::int64_t least = variants.least_batch();
+  std::int64_t batch = std::max(least, guess_largest(variants, budget, accumulate));
   // Near the truth, so small steps first.
   for (std::int64_t step = std::max<std::int64_t>(1, batch / 32); batch > 0; step *= 2) {
     if (variants.plan(batch, accumulate) <= budget) return batch;
-    batch = batch > 1 ? std::max<std::int64_t>(1, batch - step) : 0;
+    batch = batch > least ? std::max(least, batch - step) : 0;
   }
   return 0;
 }

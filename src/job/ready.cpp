@@ -12,6 +12,10 @@ namespace {
 constexpr std::int64_t kLargestPicture = 16'000'000;
 constexpr Bytes kLargestFile = 3_MiB;
 
+// Of Open MPI in a rank: its code as far as it is touched, its tables, the segment that ranks of a
+// host share, and the thread that carries messages.
+constexpr std::int64_t kMpiBytes = std::int64_t{12} << 20;
+
 // What reading takes with so many threads; of training and validation, which take turns.
 PipelineBytes reading_bytes(const TrainingSettings& settings, const TrainingData* data,
                             const nn::Input& input, int team) {
@@ -36,6 +40,9 @@ VariantMaker variants_of(const TrainingSettings& settings, const TrainingData* d
     TrainerOptions options{.input = input,
                            .train_batches = {batch},
                            .accumulate = accumulate,
+                           .rank = settings.place.rank,
+                           .ranks = settings.place.ranks,
+                           .group = settings.place.group,
                            .evaluate_batches = {batch},
                            .task = settings.task(data ? data->train.get() : nullptr),
                            .l2 = settings.l2,
@@ -57,9 +64,11 @@ VariantMaker variants_of(const TrainingSettings& settings, const TrainingData* d
     around.batch = beside.draws_first_batch ? batch : 0;
     around.spills = !settings.memory.spill.empty();
     around.files = beside.files_in_memory;
-    return Variant{Trainer(op_table(), settings.model.factory(), options), around};
+    Trainer trainer(op_table(), settings.model.factory(), options);
+    if (settings.place.ranks > 1) around.exchange_bytes = trainer.exchange_bytes() + kMpiBytes;
+    return Variant{std::move(trainer), around};
   };
-  return {.make = make, .threads = threads};
+  return {.make = make, .threads = threads, .least_batch = settings.place.ranks};
 }
 
 Ready make_ready(TrainingSettings& settings, const TrainingData* data, const Budget& budget,

@@ -11,6 +11,7 @@
 #include "job/args.h"
 #include "job/begin_weights.h"
 #include "job/identity.h"
+#include "run/run_ranks.h"
 
 namespace plimsoll::job {
 Training::Training(RunSettings settings, const Budget& budget, int threads, TrainingHooks hooks)
@@ -18,26 +19,51 @@ Training::Training(RunSettings settings, const Budget& budget, int threads, Trai
       budget_(budget),
       threads_(threads),
       hooks_(std::move(hooks)),
-      data_(load_data(s_, budget, threads, std::exchange(hooks_.on_scan, {}))),
+      data_(make_together(
+          s_.place.group,
+          [&] { return load_data(s_, budget, threads, std::exchange(hooks_.on_scan, {})); })),
       task_(s_.task(data_.train.get())) {
-  if (!memory_file_system(s_.out.empty() ? "runs" : s_.out).empty())
+  if (s_.place.leads() && !memory_file_system(s_.out.empty() ? "runs" : s_.out).empty())
     beside_.files_in_memory = files_of(s_, data_, s_.model.input());
   // What comes later must fit too; so it is planned before anything starts.
-  if (thaws()) thawed_bytes_ = make_stage(false).run.plan.total_bytes;
-  ready_.emplace(make_stage(true));
+  ready_.emplace(make_together(s_.place.group, [&] {
+    if (thaws()) thawed_bytes_ = make_stage(false).run.plan.total_bytes;
+    return make_stage(true);
+  }));
   s_.settle(data_, s_.model.input());
   s_.run.budget_bytes = budget_.bytes;
   if (hooks_.crowding) s_.run.crowding = hooks_.crowding;
   if (hooks_.stalled) s_.run.stalled = hooks_.stalled;
-  folder_.emplace(open_run_folder(s_));
-  s_.run.out = folder_->path;
-  if (folder_->checkpoint) from_ = folder_->checkpoint->state;
-  if (!is_complete()) describe();
+  s_.run.group = s_.place.group;
+  s_.run.threads = threads_;
+  if (s_.place.group != nullptr) compare_ranks();
+  open_folder();
+  if (resumed_) from_ = *resumed_;
+  if (!is_complete() && s_.place.leads()) describe();
 }
 
-const RunState* Training::resumed() const {
-  return folder_->checkpoint ? &folder_->checkpoint->state : nullptr;
+void Training::compare_ranks() {
+  std::vector<dist::Fact> facts;
+  for (const Metadata* words : {&s_.run.identity.is, &s_.run.identity.with})
+    for (const auto& [name, value] : *words) facts.push_back({name, value});
+  dist::check_same(*s_.place.group, facts, "all ranks train on the same files in the same way");
 }
+
+void Training::open_folder() {
+  dist::Group* const group = s_.place.group;
+  make_together(group, [&] {
+    if (s_.place.leads()) folder_.emplace(open_run_folder(s_));
+    return true;
+  });
+  if (folder_ && folder_->checkpoint) resumed_ = folder_->checkpoint->state;
+  if (folder_) s_.run.out = folder_->path;
+  if (group == nullptr) return;
+  s_.run.out = share_text(*group, s_.run.out.string());
+  if (share_text(*group, resumed_ ? "resumes" : "begins") == "resumes")
+    resumed_ = share_state(*group, resumed_.value_or(RunState{}));
+}
+
+const RunState* Training::resumed() const { return resumed_ ? &*resumed_ : nullptr; }
 
 bool Training::is_complete() const {
   const RunState* state = resumed();
@@ -114,6 +140,16 @@ void Training::describe() {
 }
 
 void Training::load(Trainer& trainer) {
+  make_together(s_.place.group, [&] {
+    if (s_.place.leads()) load_here(trainer);
+    return true;
+  });
+  if (s_.place.group == nullptr) return;
+  share_tensors(*s_.place.group, trainer);
+  from_ = share_state(*s_.place.group, from_);
+}
+
+void Training::load_here(Trainer& trainer) {
   if (folder_->checkpoint && from_.step == folder_->checkpoint->state.step) {
     load_checkpoint(*folder_->checkpoint, trainer);
   } else if (from_.step > 0) {
@@ -158,6 +194,7 @@ struct Training::Stage {
 Training::~Training() = default;
 
 void Training::log_news() {
+  if (!s_.place.leads()) return;
   for (const std::string& text : news_) {
     try {
       append_file(s_.run.out / "log.txt", text + "\n");
@@ -169,8 +206,11 @@ void Training::log_news() {
 
 void Training::open_stage() {
   release_free_memory();  // what planning held is not to lie beside the arena
-  ready_->trainer.open(s_.memory.spill);
-  check_held(ready_->run.plan, Bytes{budget_.bytes}, budget_.bound_by, memory_usage().now());
+  make_together(s_.place.group, [&] {
+    ready_->trainer.open(s_.memory.spill);
+    check_held(ready_->run.plan, Bytes{budget_.bytes}, budget_.bound_by, memory_usage().now());
+    return true;
+  });
   load(ready_->trainer);
   s_.run.predicted_bytes = ready_->run.plan.total_bytes;
   s_.run.ledger = ready_->run.plan.ledger;
@@ -184,10 +224,15 @@ void Training::open_next_stage() {
   if (!is_first) {
     stage_.reset();
     ready_.reset();
-    from_ = Checkpoint(last_checkpoint(s_.run.out)).state;
+    make_together(s_.place.group, [&] {
+      if (s_.place.leads()) from_ = Checkpoint(last_checkpoint(s_.run.out)).state;
+      return true;
+    });
+    if (s_.place.group != nullptr) from_ = share_state(*s_.place.group, from_);
   }
   s_.run.pause_after = thaws() && from_.epoch < s_.unfreeze_after ? s_.unfreeze_after : 0;
-  if (thaws() && s_.run.pause_after == 0) ready_.emplace(make_stage(false));
+  if (thaws() && s_.run.pause_after == 0)
+    ready_.emplace(make_together(s_.place.group, [&] { return make_stage(false); }));
   if (!is_first)
     news_.push_back(
         fmt::format("epoch {}: {} from here on; what thaws learns at {:g} x the rate (--thaw-lr)",

@@ -1,4 +1,5 @@
-// A run from its settings to its end, with its stages of freezing, in one process.
+// A run from its settings to its end, with its stages of freezing, in one process or as one of
+// several ranks.
 #pragma once
 
 #include <deque>
@@ -55,6 +56,10 @@ class Training {
   void stop();
 
  private:
+  // Finds what to go on from, by the rank that leads, and tells the others.
+  void open_folder();
+  // What is the same on all ranks, or else refused.
+  void compare_ranks();
   bool thaws() const { return !s_.freeze.empty() && s_.unfreeze_after > 0; }
   Ready make_stage(bool frozen);
   // What is frozen behind --unfreeze-after.
@@ -64,6 +69,7 @@ class Training {
   void open_next_stage();
   void log_news();
   void load(Trainer& trainer);
+  void load_here(Trainer& trainer);
 
   RunSettings s_;
   Budget budget_;
@@ -72,7 +78,8 @@ class Training {
   TrainingData data_;
   TaskPtr task_;
   Beside beside_;
-  std::optional<RunFolder> folder_;
+  std::optional<RunFolder> folder_;  // of the rank that leads
+  std::optional<RunState> resumed_;  // where the checkpoint stands
   RunState from_;
   std::int64_t thawed_bytes_ = 0;  // the plan's, once what is frozen thaws
   std::optional<Ready> ready_;

@@ -163,8 +163,10 @@ std::shared_ptr<PipelineMemory> pipeline_memory(const TrainingSettings& settings
                                                 int workers) {
   Bytes largest = data.train->index().largest_encoded;
   if (data.validation) largest = std::max(largest, data.validation->index().largest_encoded);
-  return std::make_shared<PipelineMemory>(settings.pipeline(input, true, workers), largest,
-                                          data.largest);
+  PipelineSettings reading = settings.pipeline(input, true, workers);
+  // Of validation's batches a rank makes some, and those whole.
+  if (data.validation) reading.window_most = input.batch;
+  return std::make_shared<PipelineMemory>(reading, largest, data.largest);
 }
 
 }  // namespace plimsoll::job

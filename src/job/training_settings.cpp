@@ -5,8 +5,10 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "dist/tree.h"
 #include "job/begin_weights.h"
 #include "job/kernel_choice.h"
+#include "step/evaluation.h"
 #include "task/detection.h"
 
 namespace plimsoll::job {
@@ -255,6 +257,19 @@ PipelineSettings TrainingSettings::pipeline(const nn::Input& input, bool trainin
     settings.fit = Fit::letterbox;
     settings.most_boxes = boxes.most_boxes;
   }
+  if (place.ranks == 1) return settings;
+  if (!training) {
+    settings.window = dealt_batches(place.rank, place.ranks, input.batch);
+    settings.window_most = input.batch;
+    return settings;
+  }
+  settings.window = [place = place, whole = input.batch, parts = memory.accumulate](
+                        std::int64_t, std::int64_t count) {
+    const dist::Window window = dist::window_of(count, whole, parts, place.rank, place.ranks);
+    return BatchWindow{.first = window.first, .count = window.count};
+  };
+  for (std::int64_t count = 1; count <= input.batch; ++count)
+    settings.window_most = std::max(settings.window_most, settings.window(0, count).count);
   return settings;
 }
 

@@ -23,6 +23,11 @@ inline Values split(Graph& graph, ValueId whole, const Ints& channels, std::stri
   return graph.call("split", {whole}, {{"sizes", channels}}, name);
 }
 
+// `x` times a number that is known when the step runs.
+inline ValueId scale(Graph& graph, ValueId x, ValueId by, std::string_view name) {
+  return graph.call1("scale", {x, by}, {}, name);
+}
+
 // `in`: logits, label and, where samples have them, weight, second label and its share.
 inline ValueId softmax_cross_entropy(Graph& graph, const Values& in, double smoothing,
                                      std::string_view name) {
@@ -185,10 +190,6 @@ inline Candidates class_detections(Graph& graph, const Values& in, double thresh
 }
 
 // Updates of residents. Those that take the norm change nothing where it is not finite.
-inline ValueId accumulate(Graph& graph, ValueId total, ValueId gradient, ValueId share,
-                          std::string_view name) {
-  return graph.call1("accumulate", {total, gradient, share}, {}, name);
-}
 inline void moving_average(Graph& graph, ValueId average, ValueId weight, ValueId norm,
                            double decay, std::string_view name) {
   graph.call("moving_average", {average, weight, norm}, {{"decay", decay}}, name);
@@ -203,9 +204,26 @@ inline Moments bn_update(Graph& graph, const Moments& moving, const Moments& bat
                  {{"momentum", momentum}}, name);
   return {moved[0], moved[1]};
 }
-inline void adopt(Graph& graph, ValueId resident, ValueId content, ValueId norm,
-                  std::string_view name) {
-  graph.call("adopt", {resident, content, norm}, {}, name);
+// Sums over the parts of a batch. `code` tells which of the slots a part is added to.
+inline ValueId carry(Graph& graph, ValueId part, ValueId code, const Values& slots,
+                     std::string_view name) {
+  Values in{part, code};
+  in.insert(in.end(), slots.begin(), slots.end());
+  return graph.call1("carry", in, {}, name);
+}
+// Leaves the sum in a slot.
+inline void stow(Graph& graph, ValueId part, ValueId code, const Values& slots,
+                 std::string_view name) {
+  Values in{part, code};
+  in.insert(in.end(), slots.begin(), slots.end());
+  graph.call("stow", in, {}, name);
+}
+// Sums over ranks of what each has summed; `slots` are those of all sums, one after the other.
+inline constexpr std::size_t kMostReduced = 128;  // at once
+inline Values reduce(Graph& graph, const Values& sums, const Values& slots, std::string_view name) {
+  Values in = sums;
+  in.insert(in.end(), slots.begin(), slots.end());
+  return graph.call("reduce", in, {{"sums", static_cast<std::int64_t>(sums.size())}}, name);
 }
 
 // Ops of optimizers: in are the parameter, its gradient, slots, rate, perhaps the step, the norm.

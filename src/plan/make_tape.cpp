@@ -33,6 +33,7 @@ class TapeMaker {
     for (std::size_t s = 0; s < scheduler_.schedule().steps.size(); ++s)
       tape.instructions.push_back(instruction(s));
     add_transfers(tape);
+    add_exchanges(tape);
     add_borders(tape);
     return tape;
   }
@@ -95,6 +96,35 @@ class TapeMaker {
     }
     std::stable_sort(tape.transfers.begin(), tape.transfers.end(),
                      [](const Transfer& a, const Transfer& b) { return a.begin < b.begin; });
+  }
+
+  void add_exchanges(Tape& tape) const {
+    const Graph& graph = problem_.graph();
+    for (std::size_t i = 0; i < tape.instructions.size(); ++i) {
+      const Instruction& instruction = tape.instructions[i];
+      if (instruction.kind != StepKind::run) continue;
+      const Node& node = graph.node(instruction.node);
+      if (!node.op->exchanged) continue;
+      Exchange exchange{.node = instruction.node,
+                        .segments = {},
+                        .begin = static_cast<std::int32_t>(i) + 1,
+                        .end = first_reader(tape, node.out, i + 1)};
+      for (std::size_t k = 0; k < node.in.size(); ++k)
+        exchange.segments.push_back({instruction.in[k], graph.spec(node.in[k]).bytes()});
+      tape.exchanges.push_back(std::move(exchange));
+    }
+  }
+
+  // The first instruction from `begin` on that reads one of the values; behind the last if none
+  // does.
+  std::int32_t first_reader(const Tape& tape, const Values& values, std::size_t begin) const {
+    std::size_t i = begin;
+    for (; i < tape.instructions.size(); ++i) {
+      if (tape.instructions[i].kind != StepKind::run) continue;
+      const Values& in = problem_.graph().node(tape.instructions[i].node).in;
+      if (std::ranges::find_first_of(in, values) != in.end()) break;
+    }
+    return static_cast<std::int32_t>(i);
   }
 
   void add_borders(Tape& tape) const {

@@ -114,6 +114,34 @@ void parse_transfer(Line& line, bool store, const Graph& graph, Tape& tape) {
   tape.transfers.push_back(transfer);
 }
 
+void parse_exchange(Line& line, const Graph& graph, Tape& tape) {
+  constexpr std::int64_t kMostSteps = 1 << 30;
+  const std::int64_t index = line.number(static_cast<std::int64_t>(graph.nodes().size()) - 1);
+  const Node& node = graph.nodes()[static_cast<std::size_t>(index)];
+  line.keyword(node.op->name);
+  line.keyword(node.name);
+  Exchange exchange{.node = NodeId{static_cast<std::int32_t>(index)}, .segments = {}};
+  const std::vector<std::int64_t> offsets = line.numbers("at", node.in.size(), kMostBytes);
+  const std::vector<std::int64_t> bytes = line.numbers("bytes", node.in.size(), kMostBytes);
+  for (std::size_t i = 0; i < offsets.size(); ++i)
+    exchange.segments.push_back({offsets[i], bytes[i]});
+  exchange.begin = static_cast<std::int32_t>(line.numbers("after", 1, kMostSteps)[0]);
+  exchange.end = static_cast<std::int32_t>(line.numbers("before", 1, kMostSteps)[0]);
+  tape.exchanges.push_back(std::move(exchange));
+}
+
+std::string exchange_line(const Exchange& exchange, const Graph& graph) {
+  const Node& node = graph.node(exchange.node);
+  std::string offsets;
+  std::string bytes;
+  for (const Exchange::Segment& segment : exchange.segments) {
+    offsets += fmt::format(" {}", segment.offset);
+    bytes += fmt::format(" {}", segment.bytes);
+  }
+  return fmt::format("exchange {} {} {} at{} bytes{} after {} before {}\n", exchange.node.at(),
+                     node.op->name, node.name, offsets, bytes, exchange.begin, exchange.end);
+}
+
 }  // namespace
 
 std::string plan_text(const Tape& tape, const Graph& graph) {
@@ -139,6 +167,7 @@ std::string plan_text(const Tape& tape, const Graph& graph) {
     text +=
         fmt::format("{} {} at {} bytes {} file {} after {} before {}\n", t.store ? "store" : "load",
                     graph.value(t.value).name, t.offset, t.bytes, t.file_offset, t.begin, t.end);
+  for (const Exchange& exchange : tape.exchanges) text += exchange_line(exchange, graph);
   for (const PlacedValue& placed : tape.results)
     text += fmt::format("result {} at {}\n", graph.value(placed.value).name, placed.offset);
   return text + fmt::format("end {:016x}\n", fnv1a64(text));
@@ -177,9 +206,11 @@ Tape parse_plan(std::string_view text, const Graph& graph, std::string_view sour
       parse_conversion(line, word == "pack" ? StepKind::pack : StepKind::unpack, graph, tape);
     } else if (word == "store" || word == "load") {
       parse_transfer(line, word == "store", graph, tape);
+    } else if (word == "exchange") {
+      parse_exchange(line, graph, tape);
     } else {
       Line(lines[l], source, l + 1)
-          .refuse("arena, input, run, again, pack, unpack, store, load or result");
+          .refuse("arena, input, run, again, pack, unpack, store, load, exchange or result");
     }
     line.end();
   }

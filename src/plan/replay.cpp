@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "plan/replay_form.h"
 #include "plan/replay_memory.h"
 #include "plan/replay_parts.h"
 
@@ -24,21 +25,26 @@ class Replay {
         runs_(graph.nodes().size(), 0) {}
 
   void run() {
-    check_form();
+    check_form(graph_, tape_, rules_.resident_bytes);
     parts_.emplace(graph_, tape_);
     fill();
     std::size_t next = 0;
+    std::size_t next_exchange = 0;
     for (std::size_t i = 0; i < tape_.instructions.size(); ++i) {
       at_ = i;
       end_transfers(i);
+      end_exchanges(i);
       execute(tape_.instructions[i]);
       end_transfers(i + 1);
+      next_exchange = begin_exchange(next_exchange);
       for (; next < tape_.transfers.size() &&
              tape_.transfers[next].begin <= static_cast<std::int64_t>(i) + 1;
            ++next)
         begin_transfer(next);
     }
     end_transfers(tape_.instructions.size());
+    end_exchanges(tape_.instructions.size());
+    if (next_exchange != tape_.exchanges.size()) throw Fault{"an exchange without its node"};
     check_end(next);
   }
 
@@ -49,39 +55,6 @@ class Replay {
                 fmt::format(text, std::forward<Words>(words)...)};
   }
   const std::string& name(ValueId id) const { return graph_.value(id).name; }
-  bool is_known(ValueId id) const { return id && id.at() < graph_.values().size(); }
-
-  // Sizes that must fit before anything is looked up.
-  void check_form() const {
-    if (tape_.arena_bytes < rules_.resident_bytes)
-      throw Fault{fmt::format("an arena of {} bytes, smaller than the {} of weights and state",
-                              tape_.arena_bytes, rules_.resident_bytes)};
-    if (tape_.spill_bytes < 0) throw Fault{"a spill file of less than nothing"};
-    for (std::size_t i = 0; i < tape_.instructions.size(); ++i) {
-      const Instruction& instruction = tape_.instructions[i];
-      bool good = false;
-      if (instruction.kind == StepKind::run && instruction.node &&
-          instruction.node.at() < graph_.nodes().size()) {
-        const Node& node = graph_.node(instruction.node);
-        good = instruction.in.size() == node.in.size() && instruction.out.size() == node.out.size();
-      } else if (instruction.kind != StepKind::run) {
-        good = is_known(instruction.value) && instruction.in.size() == 1 &&
-               instruction.out.size() == 1 && !graph_.value(instruction.value).home;
-      }
-      if (!good) throw Fault{fmt::format("instruction {}: not one of this graph", i)};
-    }
-    for (const auto* list : {&tape_.inputs, &tape_.results})
-      for (const PlacedValue& placed : *list)
-        if (!is_known(placed.value)) throw Fault{"an input or result that the graph does not have"};
-    std::int32_t begin = 0;
-    for (const Transfer& transfer : tape_.transfers) {
-      if (!is_known(transfer.value) || graph_.value(transfer.value).home ||
-          transfer.bytes < graph_.spec(transfer.value).bytes() || transfer.begin < begin ||
-          transfer.end < transfer.begin)
-        throw Fault{"a transfer that is not one of this graph, or out of order"};
-      begin = transfer.begin;
-    }
-  }
 
   void read(ValueId id, std::int64_t offset, const char* what) const {
     parts_->for_pieces(id, offset, [&](const Range& range, ValueId maker, std::int64_t from) {
@@ -125,23 +98,6 @@ class Replay {
     }
   }
 
-  // All bytes that an operand may touch, as one range per image.
-  std::vector<Range> extent(ValueId id, std::int64_t offset) const {
-    std::vector<Range> ranges;
-    parts_->for_pieces(id, offset, [&](const Range& range, ValueId, std::int64_t) {
-      if (!ranges.empty() && ranges.back().end() == range.begin)
-        ranges.back().bytes += range.bytes;
-      else
-        ranges.push_back(range);
-    });
-    return ranges;
-  }
-  static bool overlap(const std::vector<Range>& a, const std::vector<Range>& b) {
-    return std::any_of(a.begin(), a.end(), [&](const Range& x) {
-      return std::any_of(b.begin(), b.end(), [&](const Range& y) { return x.overlaps(y); });
-    });
-  }
-
   // Where a value's 16-bit form lies, after everything that can be said against that place.
   Range packed_range(ValueId id, std::int64_t offset) const {
     const Spec& spec = graph_.spec(id);
@@ -163,9 +119,9 @@ class Replay {
     std::vector<std::vector<Range>> in;
     std::vector<std::vector<Range>> out;
     for (std::size_t i = 0; i < node.in.size(); ++i)
-      in.push_back(extent(node.in[i], instruction.in[i]));
+      in.push_back(parts_->extent(node.in[i], instruction.in[i]));
     for (std::size_t o = 0; o < node.out.size(); ++o)
-      out.push_back(extent(node.out[o], instruction.out[o]));
+      out.push_back(parts_->extent(node.out[o], instruction.out[o]));
     for (const auto& operand : in)
       if (overlap(operand, scratch)) fail("scratch of '{}' lies over an input", node.name);
     if (instruction.packed >= 0) {
@@ -191,7 +147,7 @@ class Replay {
         const bool same = instruction.in[i] == instruction.out[o] && in[i].size() == 1 &&
                           out[o].size() == 1 && in[i][0].bytes == out[o][0].bytes;
         if (permitted && rule->required) {
-          updates = true;
+          updates = rules_.resident_offset[node.in[i].at()] >= 0;
           if (!same) fail("'{}' must be written over '{}'", name(node.out[o]), name(node.in[i]));
         }
         // One tensor given twice is read twice: then no output may lie over it.
@@ -241,7 +197,8 @@ class Replay {
     const Range packed = packed_range(id, packs ? instruction.out[0] : instruction.in[0]);
     const std::int64_t offset = packs ? instruction.in[0] : instruction.out[0];
     if (offset < rules_.resident_bytes) fail("'{}' lies over weights or state", name(id));
-    if (overlap(extent(id, offset), {packed})) fail("'{}' overlaps its 16-bit form", name(id));
+    if (overlap(parts_->extent(id, offset), {packed}))
+      fail("'{}' overlaps its 16-bit form", name(id));
     if (packs) {
       read(id, offset, "input");
       pack(id, packed);
@@ -287,6 +244,49 @@ class Replay {
     });
   }
 
+  // The exchange of the instruction that has just run, if that is to be exchanged.
+  std::size_t begin_exchange(std::size_t index) {
+    const Instruction& instruction = tape_.instructions[at_];
+    if (instruction.kind != StepKind::run || !graph_.node(instruction.node).op->exchanged)
+      return index;
+    const Node& node = graph_.node(instruction.node);
+    if (index == tape_.exchanges.size()) fail("'{}' is never exchanged", node.name);
+    const Exchange& exchange = tape_.exchanges[index];
+    if (exchange.node != instruction.node || static_cast<std::size_t>(exchange.begin) != at_ + 1)
+      fail("'{}' is exchanged out of order", node.name);
+    for (std::size_t i = 0; i < node.in.size(); ++i)
+      if (exchange.segments[i].offset != instruction.in[i] ||
+          exchange.segments[i].bytes != graph_.spec(node.in[i]).bytes())
+        fail("of '{}' other bytes are exchanged than '{}'", node.name, name(node.in[i]));
+    // Until the others' are there, what lies there is no sum.
+    for (std::size_t o = 0; o < node.out.size(); ++o)
+      arena_.write({exchange.segments[o].offset, exchange.segments[o].bytes}, under_way(index, o),
+                   0);
+    exchanging_.push_back(index);
+    return index + 1;
+  }
+  static Content under_way(std::size_t exchange, std::size_t out) {
+    return mix(mix(8, exchange), out);
+  }
+  void end_exchanges(std::size_t instruction) {
+    std::erase_if(exchanging_, [&](std::size_t index) {
+      const Exchange& exchange = tape_.exchanges[index];
+      if (static_cast<std::size_t>(exchange.end) > instruction) return false;
+      const Node& node = graph_.node(exchange.node);
+      for (std::size_t i = 0; i < node.in.size(); ++i) {
+        const Exchange::Segment& segment = exchange.segments[i];
+        if (i >= node.out.size()) {
+          read(node.in[i], segment.offset, "slot");
+          continue;
+        }
+        if (!arena_.holds({segment.offset, segment.bytes}, under_way(index, i), 0))
+          fail("'{}' is disturbed while it is exchanged", name(node.out[i]));
+        write(node.out[i], segment.offset);
+      }
+      return true;
+    });
+  }
+
   void check_end(std::size_t transfers_begun) const {
     if (transfers_begun != tape_.transfers.size()) throw Fault{"a transfer never begins"};
     std::vector<bool> updated(graph_.values().size(), false);
@@ -298,6 +298,7 @@ class Replay {
         const ValueId over = node.in[static_cast<std::size_t>(rule.over)];
         if (runs_[n] != 1)
           throw Fault{fmt::format("update '{}' runs {} times", node.name, runs_[n])};
+        if (rules_.resident_offset[over.at()] < 0) continue;
         updated[over.at()] = true;
         read(node.out[static_cast<std::size_t>(rule.out)], rules_.resident_offset[over.at()],
              "updated");
@@ -323,7 +324,8 @@ class Replay {
   std::vector<Content> content_;  // per value: what it holds once made
   std::optional<Parts> parts_;    // once the form is known to be good
   std::vector<int> runs_;
-  std::vector<std::size_t> under_way_;
+  std::vector<std::size_t> under_way_;   // transfers
+  std::vector<std::size_t> exchanging_;  // exchanges
   std::size_t at_ = 0;
 };
 

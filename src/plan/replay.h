@@ -24,8 +24,9 @@ struct ReplayRules {
 
 // Empty if the tape is good: every node runs and every operand holds the value it should when it is
 // read, recomputed values are made of the same values as before, nothing overlaps what it must not,
-// everything is inside the arena, weights change by their updates only, results are there at the
-// end. Otherwise the first fault, in words. Never throws for what a tape contains.
+// everything is inside the arena, weights change by their updates only, sums are exchanged before
+// they are read, results are there at the end. Otherwise the first fault, in words. Never throws
+// for what a tape contains.
 std::optional<std::string> find_fault(const Graph& graph, const Tape& tape,
                                       const ReplayRules& rules);
 

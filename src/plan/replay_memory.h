@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/random.h"
 
@@ -32,6 +34,12 @@ struct Range {
   std::int64_t end() const { return begin + bytes; }
   bool overlaps(const Range& other) const { return begin < other.end() && other.begin < end(); }
 };
+
+inline bool overlap(const std::vector<Range>& a, const std::vector<Range>& b) {
+  return std::any_of(a.begin(), a.end(), [&](const Range& x) {
+    return std::any_of(b.begin(), b.end(), [&](const Range& y) { return x.overlaps(y); });
+  });
+}
 
 // Which byte of which content lies where.
 class Memory {

@@ -52,4 +52,15 @@ Parts::Parts(const Graph& graph, const Tape& tape) : graph_(graph) {
   }
 }
 
+std::vector<Range> Parts::extent(ValueId id, std::int64_t offset) const {
+  std::vector<Range> ranges;
+  for_pieces(id, offset, [&](const Range& range, ValueId, std::int64_t) {
+    if (!ranges.empty() && ranges.back().end() == range.begin)
+      ranges.back().bytes += range.bytes;
+    else
+      ranges.push_back(range);
+  });
+  return ranges;
+}
+
 }  // namespace plimsoll::replay

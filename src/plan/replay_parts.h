@@ -51,6 +51,9 @@ class Parts {
     }
   }
 
+  // All bytes that such an operand may touch, as one range per image.
+  std::vector<Range> extent(ValueId id, std::int64_t offset) const;
+
  private:
   const Graph& graph_;
   std::vector<std::vector<Part>> parts_;  // per value

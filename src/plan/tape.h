@@ -42,6 +42,23 @@ struct Transfer {
   bool operator==(const Transfer&) const = default;
 };
 
+// Sums that go to other ranks and come back whole, while instructions run: those of a node whose op
+// is `exchanged`. It begins when `begin` instructions are done, of which the node is the last, and
+// must be complete before instruction `end` begins; the instructions in between leave its bytes
+// alone.
+struct Exchange {
+  struct Segment {
+    std::int64_t offset = 0;  // in the arena
+    std::int64_t bytes = 0;
+    bool operator==(const Segment&) const = default;
+  };
+  NodeId node = kNoNode;
+  std::vector<Segment> segments;  // the node's inputs: sums, which are overwritten, and their slots
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
+  bool operator==(const Exchange&) const = default;
+};
+
 struct PlacedValue {
   ValueId value;
   std::int64_t offset = 0;
@@ -52,6 +69,7 @@ struct PlacedValue {
 struct Tape {
   std::vector<Instruction> instructions;
   std::vector<Transfer> transfers;   // in the order they may begin
+  std::vector<Exchange> exchanges;   // likewise
   std::vector<PlacedValue> inputs;   // to be written before the step
   std::vector<PlacedValue> results;  // to be read after it
   std::int64_t arena_bytes = 0;

@@ -33,12 +33,13 @@ std::vector<RateLoss> run_steps(Trainer& trainer, const RunData& data, RateOf ra
     if (!rate) break;
     const std::optional<Batch> batch = data.train.next();
     expect(batch.has_value(), "a pipeline that repeats has a next batch");
-    const StepResult result = trainer.train_batch(
-        batch->count, static_cast<float>(*rate), step, samples,
-        [&](const StepTensors& inputs, std::int64_t first, std::int64_t count) {
-          fill_inputs(*batch, data.normalisation, trainer.task(), inputs, first, count);
-        });
-    samples += batch->count;
+    const StepResult result =
+        trainer.train_batch(batch->whole, static_cast<float>(*rate), step, samples,
+                            [&](const StepTensors& inputs, std::int64_t first, std::int64_t count) {
+                              fill_inputs(*batch, data.normalisation, trainer.task(), inputs,
+                                          first - batch->offset, count);
+                            });
+    samples += batch->whole;
     if (!std::isfinite(result.gradient_norm)) break;
     mean = kSmoothing * mean + (1 - kSmoothing) * result.loss;
     weight = kSmoothing * weight + (1 - kSmoothing);

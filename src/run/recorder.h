@@ -64,7 +64,8 @@ class Recorder {
   // Also the last status. A run that only pauses has neither.
   void write_report(const RunReport& report);
 
-  // Calls `write` and tells of what it throws, once per file.
+  // Calls `write` and tells of what it throws, once per file. By the rank that leads; others write
+  // nothing.
   void attempt(const char* file, const std::function<void()>& write);
 
  private:

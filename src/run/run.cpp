@@ -29,23 +29,32 @@ RunLoop::RunLoop(Trainer& trainer, const RunData& data, const RunOptions& option
       steps_per_epoch_((per_epoch_ + options.batch - 1) / options.batch),
       schedule_(options.schedule, options.lr, options.steps_in_all(steps_per_epoch_),
                 steps_per_epoch_),
+      ranks_(options.group),
       recorder_(options_, task_, from, [this](const std::string& text) { put(Message{text}); }),
       tensorboard_(options_, task_, from.step),
       pictures_(options_, task_, recorder_),
       saver_(options.out, options.save, from.step > 0 ? from.step : -1,
              [this](const std::string& text) { recorder_.message(text); }),
-      tally_(task_.make_tally(options.out)),
-      monitor_(
-          {.every_second =
-               [this](Activity activity) {
-                 recorder_.write_status(to_string(activity));
-                 pictures_.note_memory();
-               },
-           .stalled = [this](Activity activity,
-                             const std::string& text) { answer_stall(activity, text); },
-           .squeezed = [this](const std::string& text) { recorder_.message("memory: " + text); }},
-          options.resident_bytes()) {
+      tally_(
+          task_.make_tally(options.leads() ? options.out : std::filesystem::temp_directory_path())),
+      monitor_({.every_second =
+                    [this](Activity activity) {
+                      ranks_.beat(step_now_, doing_text(activity));
+                      recorder_.write_status(to_string(activity));
+                      pictures_.note_memory();
+                    },
+                .stalled = [this](Activity activity,
+                                  const std::string& text) { answer_stall(activity, text); },
+                .squeezed =
+                    [this](const std::string& text) {
+                      if (ranks_.leads())
+                        recorder_.message("memory: " + text);
+                      else
+                        ranks_.tell("memory: " + text);
+                    }},
+               options.resident_bytes()) {
   for (std::size_t m : counted_) state_.metric_sums.try_emplace(sum_name(m), 0);
+  step_now_ = from.step;
   report_.model = options.model;
   progress_.epochs = options.epochs;
   recorder_.write_status("starting");
@@ -119,13 +128,19 @@ void RunLoop::begin_epoch() {
 void RunLoop::train_batch() {
   const Stopwatch waiting;
   std::optional<Batch> batch;
+  std::optional<Complaint> failure;
   try {
     batch = data_.train.next();
-  } catch (const DataError&) {
-    save();
-    throw;
+  } catch (const DataError& error) {
+    if (!ranks_.has_others()) {
+      save();
+      throw;
+    }
+    failure = error.complaint();
   }
   const double waited = waiting.seconds();
+  waited_seconds_ = waited;
+  if (ranks_.has_others() && !decide(failure)) return;
   expect(batch && batch->epoch == state_.epoch && batch->first == state_.position,
          "the pipeline and the run are at the same place");
   if (state_.step == 0) {
@@ -143,7 +158,10 @@ void RunLoop::train_batch() {
     return;
   }
   if (!has_stopped()) tell_of_step();
-  if (!has_stopped() && !is_stop_asked() && saver_.is_due(state_.step) && state_.high_steps == 0)
+  // By the clock alone rank 0 decides, and tells it before the next step.
+  const bool is_due =
+      (!ranks_.has_others() || options_.save.every_steps > 0) && saver_.is_due(state_.step);
+  if (!has_stopped() && !is_stop_asked() && is_due && state_.high_steps == 0)
     save();  // while the loss is suspiciously high, what is on disk may be the last that is good
   if (has_stopped() && stopped_by_ != StopReason::steps)
     leave_training(Place::end);
@@ -187,20 +205,23 @@ void RunLoop::train_on(const Batch& batch) {
   const Stopwatch watch;
   const Trainer::FillPart fill = [&](const StepTensors& inputs, std::int64_t first,
                                      std::int64_t count) {
-    fill_inputs(batch, data_.normalisation, task_, inputs, first, count);
+    fill_inputs(batch, data_.normalisation, task_, inputs, first - batch.offset, count);
   };
   progress_.lr = rate();
   const std::int64_t step = state_.optimizer_steps + state_.step;
-  const StepCall call{batch.count, step, state_.samples, fill};
-  const StepResult result = trainer_.train_batch(batch.count, static_cast<float>(progress_.lr),
+  const StepCall call{batch.whole, step, state_.samples, fill};
+  const double others_before = trainer_.exchange_statistics().waited_seconds;
+  const StepResult result = trainer_.train_batch(batch.whole, static_cast<float>(progress_.lr),
                                                  step, state_.samples, fill);
   const double seconds = watch.seconds();
   monitor_.beat(seconds);
   report_.step_seconds += seconds;
+  step_seconds_ = seconds;
+  others_seconds_ = trainer_.exchange_statistics().waited_seconds - others_before;
   last_loss_ = result.loss;
   const bool is_finite = std::isfinite(result.gradient_norm);
   if (!is_finite) {
-    const std::optional<std::string> layer = find_not_finite(trainer_, call);
+    const std::optional<std::string> layer = ranks_.first_of(find_not_finite(trainer_, call));
     answer({StopReason::not_finite,
             fmt::format("loss or gradients are not finite; the first value that is not comes from "
                         "{}; the weights are those before the step",
@@ -208,15 +229,16 @@ void RunLoop::train_on(const Batch& batch) {
            call, options_.watchdog.on_diverge);
     if (options_.watchdog.on_diverge != Answer::warn) return;
   } else {
-    state_.loss_sum += result.loss * static_cast<double>(batch.count);
-    state_.counted += batch.count;
+    state_.loss_sum += result.loss * static_cast<double>(batch.whole);
+    state_.counted += batch.whole;
     for (std::size_t m : counted_) state_.metric_sums[sum_name(m)] += result.sums[m];
   }
-  state_.position += batch.count;
-  state_.samples += batch.count;
+  state_.position += batch.whole;
+  state_.samples += batch.whole;
   ++state_.step;
-  epoch_speed_.add(batch.count, 0);
-  images_ += batch.count;
+  step_now_ = state_.step;
+  epoch_speed_.add(batch.whole, 0);
+  images_ += batch.whole;
   if (is_finite && options_.watchdog.loss)
     if (const auto alarm = watch_loss(state_, result.loss, steps_per_epoch_))
       answer(*alarm, call,
@@ -233,7 +255,10 @@ void RunLoop::tell_once(bool& told, const std::string& text) {
 
 bool RunLoop::save() {
   const During saving(monitor_, Activity::saving);
-  if (!saver_.save(trainer_, options_.identity, state_)) return false;
+  ranks_.check_weights(trainer_, state_.step);
+  if (!ranks_.settle(!ranks_.leads() || saver_.save(trainer_, options_.identity, state_)))
+    return false;
+  if (!ranks_.leads()) saver_.note_saved(state_.step);
   put(CheckpointWritten{saver_.last(), state_.step});
   return true;
 }
@@ -248,11 +273,11 @@ void RunLoop::begin_evaluation() {
   const Evaluator::Look look = [this, is_last](const StepTensors& results, const Batch& batch) {
     pictures_.draw_validation(results, batch, is_last);
   };
-  evaluation_.reset(new UnderWay{
-      .evaluator = {trainer_, *data_.validation, data_.normalisation, tally_.get(), look},
-      .averages = {trainer_.session(), trainer_.step_graph()},
-      .during = {monitor_, Activity::validating},
-      .progress = progress_});
+  evaluation_.reset(new UnderWay{.evaluator = {trainer_, *data_.validation, data_.normalisation,
+                                               tally_.get(), look, options_.group},
+                                 .averages = {trainer_.session(), trainer_.step_graph()},
+                                 .during = {monitor_, Activity::validating},
+                                 .progress = progress_});
   Progress& progress = evaluation_->progress;
   progress.purpose = Purpose::evaluate;
   progress.batch = 0;
@@ -263,11 +288,14 @@ void RunLoop::begin_evaluation() {
 void RunLoop::evaluate_batch() {
   UnderWay& under_way = *evaluation_;
   const Evaluation& so_far = under_way.evaluator.so_far();
-  if (under_way.evaluator.next()) {
+  const std::int64_t before = under_way.evaluator.batches();
+  const bool has_more = under_way.evaluator.next(is_stop_asked_here());
+  if (ranks_.has_others()) is_stop_decided_ = is_stop_decided_ || under_way.evaluator.is_asked();
+  if (has_more) {
     const double elapsed = under_way.watch.seconds();
     monitor_.beat(elapsed - std::exchange(under_way.batch_end, elapsed));
     Progress& progress = under_way.progress;
-    ++progress.batch;
+    progress.batch += under_way.evaluator.batches() - before;
     progress.loss = so_far.loss;
     progress.metrics = so_far.metrics;
     progress.images_per_second = static_cast<double>(so_far.samples) / elapsed;
@@ -283,7 +311,8 @@ void RunLoop::evaluate_batch() {
   if (note_validation(state_, monitored_value(task_, options_.monitor, so_far), progress_.epoch,
                       epoch_is_whole())) {
     const During saving(monitor_, Activity::saving);
-    saver_.save_best(trainer_, options_.identity, state_);
+    if (ranks_.leads()) saver_.save_best(trainer_, options_.identity, state_);
+    ranks_.settle(true);
   }
   evaluation_.reset();
   place_ = Place::epoch_end;

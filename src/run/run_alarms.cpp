@@ -19,9 +19,17 @@ void RunLoop::answer(const Alarm& alarm, const StepCall& call, Answer action) {
 }
 
 void RunLoop::roll_back(StopReason cause) {
-  const Checkpoint checkpoint(saver_.last());
-  load_checkpoint(checkpoint, trainer_);
-  state_ = rolled_back(state_, checkpoint.state, options_.watchdog.rollback_factor);
+  RunState saved;
+  if (ranks_.leads()) {
+    const Checkpoint checkpoint(saver_.last());
+    load_checkpoint(checkpoint, trainer_);
+    saved = checkpoint.state;
+  }
+  if (ranks_.has_others()) {
+    share_tensors(*ranks_.group(), trainer_);
+    saved = share_state(*ranks_.group(), saved);
+  }
+  state_ = rolled_back(state_, saved, options_.watchdog.rollback_factor);
   recorder_.go_back(state_.epoch);
   save();
   recorder_.message(fmt::format("watchdog: {}: back to step {}, learning rate {:.4g} from here",
@@ -36,7 +44,10 @@ void RunLoop::look_into(const StepCall& call) {
 }
 
 void RunLoop::answer_stall(Activity activity, const std::string& text) {
-  std::string all = "stalled: " + text;
+  const std::string others = ranks_.stall_text(step_now_);
+  // Rank 0 speaks for all, unless it is the one that does not; whoever else is stalled waits.
+  if (!ranks_.leads() && others.empty()) return;
+  std::string all = "stalled: " + text + others;
   for (const Pipeline::Doing& doing : data_.train.doing())
     all += fmt::format("  a data worker has been at {} for {:.1f} s\n", doing.where, doing.seconds);
   if (const std::string crowding = options_.crowding(); !crowding.empty())

@@ -76,12 +76,14 @@ void RunLoop::finish() {
   report_.cgroup_peak_bytes = cgroup_peak();
   report_.measured_peak_bytes = memory_usage().peak().count;
   report_.arena_bytes = trainer_.session().arena_bytes();
+  report_.ranks = ranks_.gather(rank_report());
   tensorboard_.flush();
   pictures_.draw(*tally_, true);
   if (!tensorboard_.failure().empty())
     recorder_.message("TensorBoard's events are not complete: " + tensorboard_.failure());
   recorder_.write_report(report_);
   place_ = Place::done;
+  if (!saved && ranks_.has_others()) ranks_.group()->end_together();
   if (!saved)
     throw DataError(
         {.where = saver_.last().string(),

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "run/stop_reason.h"
 #include "step/evaluation.h"
@@ -28,6 +29,20 @@ struct Progress {
   std::string trouble;  // something to be seen at once: "not saved since step 120: disk full"
 };
 
+// One rank of a run.
+struct RankReport {
+  struct Numbers {
+    std::int64_t threads = 0;
+    std::int64_t predicted_bytes = 0;
+    std::int64_t measured_peak_bytes = 0;
+    double wait_data_seconds = 0;
+    double wait_others_seconds = 0;
+    std::int64_t exchange_bytes = 0;  // sent and received
+  };
+  std::string host;
+  Numbers numbers;
+};
+
 struct RunReport {
   std::string model;
   std::int64_t steps = 0, epochs = 0, images = 0;
@@ -44,6 +59,7 @@ struct RunReport {
   std::optional<std::int64_t> cgroup_peak_bytes;  // where the process is alone in its group
   std::int64_t arena_bytes = 0;
   StopReason stopped_by = StopReason::epochs;
+  std::vector<RankReport> ranks;  // none: one process
 };
 
 struct StepDone {

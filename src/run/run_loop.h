@@ -1,5 +1,5 @@
 // The inside of a run; see run.h. Its parts are in run.cpp (the loop), run_alarms.cpp (what the
-// watchdog finds) and run_end.cpp (of an epoch, of the run).
+// watchdog finds), run_end.cpp (of an epoch, of the run) and run_together.cpp (with other ranks).
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 #include "run/run.h"
 #include "run/run_monitor.h"
 #include "run/run_pictures.h"
+#include "run/run_ranks.h"
 #include "run/speed_meter.h"
 #include "run/tensorboard_events.h"
 #include "step/evaluation.h"
@@ -67,7 +68,15 @@ class RunLoop {
 
   void end_by(StopReason reason) { stopped_by_ = reason; }
   bool has_stopped() const { return stopped_by_.has_value(); }
-  bool is_stop_asked() const { return stop_asked_.load(std::memory_order_relaxed); }
+  bool is_stop_asked() const {
+    return ranks_.has_others() ? is_stop_decided_ : is_stop_asked_here();
+  }
+  bool is_stop_asked_here() const { return stop_asked_.load(std::memory_order_relaxed); }
+  // With other ranks: what all decide before a step; false where it is not to be done.
+  bool decide(const std::optional<Complaint>& failure);
+  RankReport rank_report() const;
+  // What the rank is at, for others to read.
+  std::string doing_text(Activity activity) const;
   std::int64_t last_epoch() const;
   double rate() const { return schedule_.rate(state_.step) * state_.lr_scale; }
   bool epoch_is_whole() const { return state_.position >= per_epoch_; }
@@ -85,6 +94,7 @@ class RunLoop {
   std::int64_t steps_per_epoch_;
   RateSchedule schedule_;
   EventQueue events_;
+  RunRanks ranks_;
   Recorder recorder_;
   TensorboardEvents tensorboard_;
   RunPictures pictures_;
@@ -94,6 +104,10 @@ class RunLoop {
   Place place_ = Place::start;
   std::optional<StopReason> stopped_by_;
   std::atomic<bool> stop_asked_{false};
+  bool is_stop_decided_ = false;                                       // by all ranks
+  std::atomic<std::int64_t> step_now_{0};                              // for the monitor
+  double step_seconds_ = 0, waited_seconds_ = 0, others_seconds_ = 0;  // of the last step
+  double others_waited_ = 0;                                           // before steps, in all
   RunReport report_;
   Progress progress_;
   SpeedMeter epoch_speed_;

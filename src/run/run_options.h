@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "dist/group.h"
 #include "run/checkpoint.h"
 #include "run/rate_schedule.h"
 #include "run/saver.h"
@@ -34,6 +35,9 @@ struct RunOptions {
   bool histograms = false;    // of the weights, for TensorBoard
   std::filesystem::path out;  // run directory; exists
   RunIdentity identity;
+  // Of several ranks, which outlives the run: all of them run the same, and rank 0 alone writes.
+  dist::Group* group = nullptr;
+  int threads = 1;  // of this rank, for the records
   std::int64_t budget_bytes = kUnlimited.count;
   std::int64_t predicted_bytes = 0;
   Ledger ledger;
@@ -45,6 +49,8 @@ struct RunOptions {
   // can; the last checkpoint stands.
   std::function<void(const std::string& text, bool ends)> stalled = [](const std::string&, bool) {};
 
+  // Whether this rank writes and speaks.
+  bool leads() const { return group == nullptr || group->rank() == 0; }
   // Of so many, those an epoch trains on.
   std::int64_t samples_per_epoch(std::int64_t train_samples) const;
   // Of a run that is not stopped early.

@@ -86,6 +86,7 @@ void RunPictures::note_memory() {
 }
 
 void RunPictures::draw(const Tally& tally, bool at_end) {
+  if (!options_.leads()) return;
   if (!at_end && drawn_ && drawn_->seconds() < kSecondsBetweenPictures) return;
   drawn_.emplace();
   std::vector<draw::ResultPoint> points;
@@ -124,6 +125,7 @@ void RunPictures::draw(const Tally& tally, bool at_end) {
 
 std::string RunPictures::draw_batch(const Batch& batch, std::int64_t height, std::int64_t width,
                                     std::int64_t channels) {
+  if (!options_.leads()) return {};
   std::vector<draw::Tile> tiles;
   const auto bytes = static_cast<std::size_t>(height * width * channels);
   for (std::size_t i = 0; i < batch.samples.size() && i < kSheetTiles; ++i)
@@ -137,7 +139,7 @@ std::string RunPictures::draw_batch(const Batch& batch, std::int64_t height, std
 }
 
 void RunPictures::draw_validation(const StepTensors& results, const Batch& batch, bool is_last) {
-  if (batch.first != 0 || batch.most_boxes == 0) return;
+  if (!options_.leads() || batch.first != 0 || batch.most_boxes == 0) return;
   if (!is_last && validation_drawn_ && validation_drawn_->seconds() < kSecondsBetweenPictures)
     return;
   validation_drawn_.emplace();

@@ -28,6 +28,8 @@ class Saver {
         Tell tell);
 
   bool is_due(std::int64_t step) const;
+  // Another rank has written it.
+  void note_saved(std::int64_t step) { saved_step_ = step; }
   bool is_saved(std::int64_t step) const { return saved_step_ == step; }
   // Writes weights/last.safetensors, and a name of its own for those that are kept. What fails is
   // told of, the older checkpoint stands, and false is returned.

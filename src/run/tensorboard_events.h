@@ -1,6 +1,7 @@
 // What a run tells TensorBoard: train/ and validation/ in its directory, with Keras's tags.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "format/event_file.h"
@@ -26,8 +27,8 @@ class TensorboardEvents {
 
  private:
   const Task& task_;
-  EventFile train_;
-  EventFile validation_;
+  std::optional<EventFile> train_;  // of the rank that leads
+  std::optional<EventFile> validation_;
 };
 
 }  // namespace plimsoll

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
+#include "base/packed.h"
 #include "base/stopwatch.h"
 
 namespace plimsoll {
@@ -39,33 +41,103 @@ void fill_inputs(const Batch& batch, const Normalisation& how, const Task& task,
 }
 
 Evaluator::Evaluator(Trainer& trainer, Pipeline& data, const Normalisation& how, Tally* tally,
-                     Look look)
-    : trainer_(trainer), data_(data), how_(how), tally_(tally), look_(std::move(look)) {
+                     Look look, dist::Group* group)
+    : trainer_(trainer),
+      data_(data),
+      how_(how),
+      tally_(tally),
+      look_(std::move(look)),
+      group_(group) {
   data_.start(0, 0);
 }
 
-bool Evaluator::next() {
+std::optional<Batch> Evaluator::next_batch() {
   const Stopwatch watch;
-  const std::optional<Batch> batch = data_.next();
+  std::optional<Batch> batch = data_.next();
   waited_ += watch.seconds();
+  return batch;
+}
+
+Evaluator::Outcome Evaluator::evaluate(const Batch& batch) {
+  const StepTensors tensors = trainer_.tensors(Purpose::evaluate, batch.count);
+  fill_inputs(batch, how_, trainer_.task(), tensors, 0, batch.count);
+  const StepResult result = trainer_.evaluate_step(batch.count);
+  if (look_) look_(tensors, batch);
+  return {.count = batch.count, .loss = result.loss, .sums = result.sums};
+}
+
+void Evaluator::add(const Outcome& outcome) {
+  ++batches_;
+  so_far_.samples += outcome.count;
+  loss_sum_ += outcome.loss * static_cast<double>(outcome.count);
+  const auto samples = static_cast<double>(so_far_.samples);
+  so_far_.loss = loss_sum_ / samples;
+  for (std::size_t m = 0; m < sums_.size(); ++m) {
+    sums_[m] += outcome.sums[m];
+    so_far_.metrics[m] = sums_[m] / samples;
+  }
+}
+
+bool Evaluator::next(bool asks) {
+  if (group_ != nullptr) return next_of_all(asks);
+  is_asked_ = asks;
+  const std::optional<Batch> batch = next_batch();
   if (!batch) {
     if (tally_ != nullptr) tally_->finish(so_far_.metrics);
     return false;
   }
-  const StepTensors tensors = trainer_.tensors(Purpose::evaluate, batch->count);
-  fill_inputs(*batch, how_, trainer_.task(), tensors, 0, batch->count);
-  const StepResult result = trainer_.evaluate_step(batch->count);
-  if (tally_ != nullptr) tally_->add(tensors, *batch);
-  if (look_) look_(tensors, *batch);
-  so_far_.samples += batch->count;
-  loss_sum_ += result.loss * static_cast<double>(batch->count);
-  const auto samples = static_cast<double>(so_far_.samples);
-  so_far_.loss = loss_sum_ / samples;
-  for (std::size_t m = 0; m < sums_.size(); ++m) {
-    sums_[m] += result.sums[m];
-    so_far_.metrics[m] = sums_[m] / samples;
-  }
+  const Outcome outcome = evaluate(*batch);
+  if (tally_ != nullptr) tally_->add(trainer_.tensors(Purpose::evaluate, batch->count), *batch);
+  add(outcome);
   return true;
+}
+
+// Every rank's pipeline goes over all batches; those of others are empty in it.
+bool Evaluator::next_of_all(bool asks) {
+  Outcome outcome;
+  std::string evidence;
+  std::string failure;
+  try {
+    for (int rank = 0; rank < group_->ranks(); ++rank) {
+      const std::optional<Batch> batch = next_batch();
+      if (!batch) break;
+      if (batch->count == 0) continue;
+      outcome = evaluate(*batch);
+      if (tally_ != nullptr)
+        evidence = tally_->evidence(trainer_.tensors(Purpose::evaluate, batch->count), *batch);
+    }
+  } catch (const DataError& error) {
+    failure = error.what();
+  }
+  Packer packer;
+  packer.put(outcome);
+  packer.put(static_cast<std::uint8_t>(asks ? 1 : 0));
+  packer.put_text(failure);
+  packer.put_text(evidence);
+  const std::vector<std::string> told = group_->gather_texts(packer.bytes());
+  const std::int64_t before = batches_;
+  is_asked_ = false;
+  for (int rank = 0; rank < group_->ranks(); ++rank) {
+    Unpacker unpacker(told[static_cast<std::size_t>(rank)], group_->name(rank));
+    const auto found = unpacker.take<Outcome>();
+    if (unpacker.take<std::uint8_t>() != 0) is_asked_ = true;
+    if (const std::string_view text = unpacker.take_text(); !text.empty())
+      unpacker.fail(std::string(text));
+    const std::string_view counted = unpacker.take_text();
+    unpacker.end();
+    if (found.count <= 0) continue;
+    if (tally_ != nullptr) tally_->add_evidence(counted);
+    add(found);
+  }
+  if (batches_ > before) return true;
+  if (tally_ != nullptr) tally_->finish(so_far_.metrics);
+  return false;
+}
+
+WindowOfBatch dealt_batches(int rank, int ranks, std::int64_t batch) {
+  return [rank, ranks, batch](std::int64_t position, std::int64_t count) {
+    return BatchWindow{.first = 0, .count = position / batch % ranks == rank ? count : 0};
+  };
 }
 
 std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch, bool drop_last) {

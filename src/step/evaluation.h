@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data/batch/pipeline.h"
+#include "dist/group.h"
 #include "step/trainer.h"
 
 namespace plimsoll {
@@ -30,15 +31,34 @@ class Evaluator {
   // Sees every batch after its step.
   using Look = std::function<void(const StepTensors& results, const Batch& batch)>;
   // Starts the pipeline. `tally` may be null; all must outlive this.
+  // With a group, every rank evaluates the batches that dealt_batches() leaves it, and sees of
+  // all of them the same numbers, added in order: those of one rank.
   Evaluator(Trainer& trainer, Pipeline& data, const Normalisation& how, Tally* tally,
-            Look look = {});
+            Look look = {}, dist::Group* group = nullptr);
 
-  // Evaluates the next batch; false if there is none, and then the tally is finished.
-  bool next();
+  // Evaluates the next batch, or with a group the next one of every rank; false if there is none,
+  // and then the tally is finished. `asks` of any rank is told to all: see is_asked().
+  bool next(bool asks = false);
+  // Some rank asked in the last next().
+  bool is_asked() const { return is_asked_; }
+  // Batches done.
+  std::int64_t batches() const { return batches_; }
   const Evaluation& so_far() const { return so_far_; }
   double waited_seconds() const { return waited_; }
 
  private:
+  // What a batch comes to.
+  struct Outcome {
+    std::int64_t count = 0;
+    double loss = 0;
+    MetricValues sums = {};
+  };
+
+  std::optional<Batch> next_batch();
+  Outcome evaluate(const Batch& batch);
+  void add(const Outcome& outcome);
+  bool next_of_all(bool asks);
+
   Trainer& trainer_;
   Pipeline& data_;
   Normalisation how_;
@@ -48,6 +68,12 @@ class Evaluator {
   double loss_sum_ = 0;
   MetricValues sums_ = {};
   double waited_ = 0;
+  dist::Group* group_;
+  std::int64_t batches_ = 0;
+  bool is_asked_ = false;
 };
+
+// Deals the batches of an evaluation round: batch j is rank j mod N's.
+WindowOfBatch dealt_batches(int rank, int ranks, std::int64_t batch);
 
 }  // namespace plimsoll

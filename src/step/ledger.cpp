@@ -89,6 +89,7 @@ std::vector<LedgerLine> lines_beside(const PlannedTapes& tapes, const Surroundin
        std::max(kCheckpointBuffer, picture_bytes(tapes, around.batch, around.tally_bytes > 0)),
        LineKind::later},
       {kFilesLine, file_bytes(tapes, around.files), LineKind::later},
+      {"exchange with other ranks", around.exchange_bytes},
       {"compiled kernels", 32 * kKiB * counts.compiled, LineKind::by_rule},
       {"graph and plan",
        3 * kMiB / 2 + 224 * kKiB * static_cast<std::int64_t>(tapes.size()) + 1088 * counts.operands,
@@ -145,15 +146,20 @@ Ledger make_ledger(const PlannedTapes& tapes, const Surroundings& around, const 
   const auto used = [&](Use use) { return peak[static_cast<std::size_t>(use)]; };
   std::int64_t weights = 0;
   std::int64_t optimizer = 0;
+  std::int64_t sums = 0;
   for (const std::string& name : tapes.resident_names()) {
-    const std::int64_t bytes = round_up(tapes.resident_spec(name).bytes(), kAlignment);
-    (tapes.resident_role(name) == Role::optimizer ? optimizer : weights) += bytes;
+    const Role role = tapes.resident_role(name);
+    std::int64_t& line = role == Role::optimizer     ? optimizer
+                         : role == Role::accumulated ? sums
+                                                     : weights;
+    line += round_up(tapes.resident_spec(name).bytes(), kAlignment);
   }
   const std::int64_t training = tapes.tape(0).arena_bytes;
   const std::int64_t arena = tapes.arena_bytes();
   Ledger ledger{
       {{"weights and statistics", weights},
        {"optimizer", optimizer},
+       {"sums of the batch's parts", sums},
        {"gradients", used(Use::gradient)},
        {"kept activations", used(Use::kept)},
        {"kept in 16 bits", used(Use::half)},

@@ -55,8 +55,9 @@ struct Surroundings {
   std::int64_t worker_bytes = 0;   // of each data worker: a file, its decoder, its thread
   int workers = 0;                 // that read data
   int threads = 1;
-  std::int64_t tally_bytes = 0;  // of what an evaluation adds up
-  std::int64_t batch = 0;        // of a run that draws its first batch; 0: none is drawn
+  std::int64_t tally_bytes = 0;     // of what an evaluation adds up
+  std::int64_t exchange_bytes = 0;  // of messages to other ranks (Trainer::exchange_bytes)
+  std::int64_t batch = 0;           // of a run that draws its first batch; 0: none is drawn
   bool spills = false;
   RunFiles files;
 

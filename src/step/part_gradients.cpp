@@ -44,9 +44,12 @@ class GradientSums {
     }
     sums_.push_back(term);
   }
-  void seed(ValueId loss) {
+  void seed(ValueId loss, ValueId share) {
     const LayerScope layer(graph_, graph_.layer_of(loss));
-    add({loss, ops::fill(graph_, 1, graph_.value(loss).name + "/seed")});
+    if (share)
+      sums_.push_back({loss, share});
+    else
+      add({loss, ops::fill(graph_, 1, graph_.value(loss).name + "/seed")});
   }
   const std::vector<Gradient>& sums() const { return sums_; }
 
@@ -59,7 +62,7 @@ class GradientSums {
 
 std::vector<Gradient> append_backward_by_parts(Graph& graph,
                                                const std::vector<TaskValues::Part>& parts,
-                                               ValueId penalty) {
+                                               ValueId penalty, ValueId share) {
   GradientSums sums(graph);
   {
     const PhaseScope phase(graph, Phase::loss);
@@ -67,13 +70,13 @@ std::vector<Gradient> append_backward_by_parts(Graph& graph,
       Values targets = parameters_of(graph, part);
       targets.insert(targets.end(), part.features.begin(), part.features.end());
       GradientSums seed(graph);
-      seed.seed(part.loss);
+      seed.seed(part.loss, share);
       for (const Gradient& one : append_backward(graph, seed.sums(), targets, Phase::loss))
         sums.add(one);
     }
   }
   const PhaseScope phase(graph, Phase::backward);
-  if (penalty) sums.seed(penalty);
+  if (penalty) sums.seed(penalty, share);
   return append_backward(graph, sums.sums(), parameters_of(graph));
 }
 

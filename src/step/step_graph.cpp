@@ -132,38 +132,51 @@ void append_updates(Graph& graph, const std::vector<Gradient>& gradients,
   }
 }
 
-// Puts sums over the parts of a batch in the place of gradients.
-void accumulate(Graph& graph, std::vector<Gradient>& gradients, StepGraph* result) {
-  const PhaseScope phase(graph, Phase::backward);
-  const ValueId share = graph.add_value("share", plain({1}), Role::input);
-  for (Gradient& gradient : gradients) {
-    const Value parameter = graph.value(gradient.of);
-    const LayerScope scope(graph, parameter.layer);
-    result->sums.push_back("accumulated/" + parameter.name);
-    const ValueId total = graph.add_value(result->sums.back(), parameter.spec, Role::accumulated);
-    gradient.value = ops::accumulate(graph, total, gradient.value, share, parameter.name + "/sum");
-  }
+// A part's share of the batch; none of a batch in one piece.
+ValueId share_of(Graph& graph, Part part) {
+  return part == Part::whole ? kNoValue : graph.add_value("share", plain({1}), Role::input);
 }
 
-// Moves the running statistics. The parts of a batch move copies, which the last one puts in place:
-// a later part may still turn out bad.
-void append_statistics(Graph& graph, const nn::RunningStatistics& r, double momentum, ValueId norm,
-                       Part part, StepGraph* result) {
+std::vector<Gradient> append_gradients(Graph& graph, const TaskValues& measures, ValueId total,
+                                       ValueId penalty, ValueId share) {
+  if (!measures.parts.empty())
+    return append_backward_by_parts(graph, measures.parts, penalty, share);
+  if (!share) return append_backward(graph, total);
+  return append_backward(graph, {{total, share}}, parameters_of(graph));
+}
+
+// What parts add up beside gradients: the loss, which is looked at with the norm, and the batch
+// statistics, each times the part's share.
+void append_shares(Graph& graph, ValueId share, ValueId& loss,
+                   std::vector<nn::RunningStatistics>& running) {
+  const PhaseScope phase(graph, Phase::backward);
+  const auto weigh = [&](ValueId& id) {
+    const LayerScope scope(graph, graph.layer_of(id));
+    id = ops::scale(graph, id, share, graph.value(id).name + "/share");
+  };
+  for (nn::RunningStatistics& r : running)
+    for (ValueId* id : {&r.mean, &r.variance}) weigh(*id);
+  weigh(loss);
+}
+
+std::vector<Summed> all_summed(const Graph& graph, std::vector<Gradient>& gradients, ValueId& loss,
+                               std::vector<nn::RunningStatistics>& running) {
+  std::vector<Summed> summed;
+  for (Gradient& gradient : gradients)
+    summed.push_back({&gradient.value, graph.value(gradient.of).name});
+  for (nn::RunningStatistics& r : running) {
+    summed.push_back({&r.mean, graph.value(r.moving_mean).name});
+    summed.push_back({&r.variance, graph.value(r.moving_variance).name});
+  }
+  summed.push_back({&loss, "loss"});
+  return summed;
+}
+
+void append_statistics(Graph& graph, const nn::RunningStatistics& r, double momentum,
+                       ValueId norm) {
   const LayerScope scope(graph, graph.layer_of(r.moving_mean));
-  ops::Moments moving{r.moving_mean, r.moving_variance};
-  const std::string name = graph.value(r.moving_mean).name;
-  if (part != Part::whole)
-    for (ValueId* id : {&moving.mean, &moving.variance}) {
-      const Value value = graph.value(*id);
-      result->copies.push_back({"moving/" + value.name, value.name});
-      *id = graph.add_value(result->copies.back().copy, value.spec, Role::statistics);
-    }
-  const ops::Moments moved =
-      ops::bn_update(graph, moving, {r.mean, r.variance}, norm, momentum, name + "/update");
-  if (part != Part::last) return;
-  ops::adopt(graph, r.moving_mean, moved.mean, norm, name + "/adopt");
-  ops::adopt(graph, r.moving_variance, moved.variance, norm,
-             graph.value(r.moving_variance).name + "/adopt");
+  ops::bn_update(graph, {r.moving_mean, r.moving_variance}, {r.mean, r.variance}, norm, momentum,
+                 graph.value(r.moving_mean).name + "/update");
 }
 
 }  // namespace
@@ -196,21 +209,20 @@ double lr_factor(const Tuning& tuning, std::string_view layer, std::string_view 
 
 StepGraph training_graph(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
                          const Task& task, double l2, const OptimizerOptions& optimizer,
-                         const Tuning& tuning, Fusion fusion, Part part) {
+                         const Tuning& tuning, Fusion fusion, const PartRequest& part) {
   const OptimizerOp rule = optimizer_op(optimizer);
   Forward forward = build_forward(ops, input, network, task, nn::Mode::training, tuning, fusion);
   Graph& graph = forward.graph;
   const TaskValues measures = append_task(graph, task, forward.heads, true);
   Values results = measures.results;
+  const ValueId share = share_of(graph, part.part);
   const ValueId penalty = append_penalty(graph, l2);
-  const ValueId total = with_penalty(graph, measures.loss, penalty);
-  std::vector<Gradient> gradients = measures.parts.empty()
-                                        ? append_backward(graph, total)
-                                        : append_backward_by_parts(graph, measures.parts, penalty);
+  ValueId loss = with_penalty(graph, measures.loss, penalty);
+  std::vector<Gradient> gradients = append_gradients(graph, measures, loss, penalty, share);
+  if (share) append_shares(graph, share, loss, forward.running);
 
-  if (part != Part::whole) accumulate(graph, gradients, &forward.step);
-  ValueId norm = append_norm(graph, total, gradients);
-  Keep keep{&norm};
+  ValueId norm = share ? kNoValue : append_norm(graph, loss, gradients);
+  Keep keep{&norm, &loss};
   for (ValueId& id : results) keep.push_back(&id);
   for (Gradient& gradient : gradients) {
     keep.push_back(&gradient.of);
@@ -224,14 +236,23 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
     graph = fold_gradient_sums(graph, keep);
     graph = fold_normalisation(graph, keep);
   }
+  if (share) {
+    graph = sum_over_parts(graph, all_summed(graph, gradients, loss, forward.running), part, keep);
+    if (part.part != Part::early) norm = append_norm(graph, loss, gradients);
+  }
   // Updates come last: a step that is not finite leaves every resident as it was.
-  const PhaseScope phase(graph, Phase::update);
-  if (part != Part::early) append_updates(graph, gradients, rule, tuning, norm, &forward.step);
-  for (const nn::RunningStatistics& r : forward.running)
-    append_statistics(graph, r,
-                      tuning.batch_norm_momentum > 0 ? tuning.batch_norm_momentum : r.momentum,
-                      norm, part, &forward.step);
-  results.push_back(norm);
+  if (norm) {
+    const PhaseScope phase(graph, Phase::update);
+    append_updates(graph, gradients, rule, tuning, norm, &forward.step);
+    for (const nn::RunningStatistics& r : forward.running)
+      append_statistics(
+          graph, r, tuning.batch_norm_momentum > 0 ? tuning.batch_norm_momentum : r.momentum, norm);
+    results.push_back(norm);
+  }
+  if (part.part == Part::none) {
+    graph = behind_exchanges(graph, {&norm});
+    results = {norm};
+  }
   forward.step.tape = {.graph = std::move(graph), .results = results};
   return std::move(forward.step);
 }

@@ -9,6 +9,7 @@
 #include "nn/nn.h"
 #include "passes/passes.h"
 #include "step/optimizer.h"
+#include "step/part_sums.h"
 #include "task/task.h"
 
 namespace plimsoll {
@@ -31,7 +32,8 @@ double lr_factor(const Tuning& tuning, std::string_view layer, std::string_view 
 
 // Names of the values a step is fed and read by.
 //   in:  image f32 [N,C,H,W] · lr f32 [1] · step i64 [1] · sample i64 [2] (position of the first in
-//        the run, seed) · what the task is fed beside
+//        the run, seed) · what the task is fed beside · of parts: share f32 [1], of the batch, and
+//        code i32 [2], see part_sums.h
 //   out: loss f32 [1] · norm f64 [1] · what the task counts
 struct StepGraph {
   TapeRequest tape;
@@ -45,9 +47,6 @@ struct StepGraph {
     std::string copy, of;
   };
   std::vector<Copy> averages;  // "average/<weight>"
-  // Of batches in parts: what is zero and what is like another resident when a batch begins.
-  std::vector<std::string> sums;
-  std::vector<Copy> copies;
 };
 
 // Names of residents that follow a weight.
@@ -57,16 +56,11 @@ std::string average_name(std::string_view weight);
 // How far the graph is rewritten. `plain` runs layer by layer as written: for comparisons.
 enum class Fusion : std::uint8_t { full, plain };
 
-// Which part of a batch a step sees. Parts sum their gradients in residents of their own, each
-// times the input `share` f32 [1], and move copies of the running statistics; only the last one
-// changes what lasts.
-enum class Part : std::uint8_t { whole, early, last };
-
 // `l2` times the sum of squared weights, vectors excepted, is added to the task's loss.
 StepGraph training_graph(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
                          const Task& task, double l2, const OptimizerOptions& optimizer,
                          const Tuning& tuning = {}, Fusion fusion = Fusion::full,
-                         Part part = Part::whole);
+                         const PartRequest& part = {});
 
 // Forward only, with running statistics.
 StepGraph evaluation_graph(const OpTable& ops, const nn::Input& input,

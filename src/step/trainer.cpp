@@ -1,55 +1,78 @@
 #include "step/trainer.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 #include "base/error.h"
 
 namespace plimsoll {
 
-// The tapes of a trainer and what each is for. Batches that are trained in parts have one tape for
-// all parts but the last and one for each size a last part has.
+// The tapes of a trainer and what each is for. A batch that is trained in parts has one tape for
+// the last of a rank's and one for each size of those before it.
 struct Trainer::Tapes {
   std::vector<TapeRequest> requests;
   std::vector<TapeKey> keys;
   StepGraph first;
+  int slots = 0;
 };
 
-namespace {
-
-std::int64_t largest_part_of(const TrainerOptions& options) {
-  if (options.train_batches.empty()) return 0;
-  return (options.train_batches[0] + options.accumulate - 1) / options.accumulate;
+std::vector<Trainer::Cut> Trainer::cut_batches(const TrainerOptions& options) {
+  std::vector<Cut> cuts;
+  for (const std::int64_t batch : options.train_batches) {
+    const dist::Parts parts = dist::parts_of(batch, options.train_batches[0], options.accumulate);
+    const dist::PartRange own = dist::range_of(options.rank, options.ranks, parts.count);
+    cuts.push_back({.parts = parts,
+                    .own = own,
+                    .carries = dist::carries_of(own, parts.count),
+                    .holdings = dist::holdings_of(parts.count, options.ranks)});
+  }
+  if (!cuts.empty() && options.ranks > cuts[0].parts.count)
+    throw UsageError({.where = "--ranks",
+                      .got = std::to_string(options.ranks),
+                      .expected = "expected at most the " + std::to_string(cuts[0].parts.count) +
+                                  " parts of a batch",
+                      .hint = "--accumulate " + std::to_string(options.ranks) +
+                              " makes as many parts, of a batch that is large enough"});
+  return cuts;
 }
 
-}  // namespace
-
-Trainer::Tapes Trainer::make_tapes(const OpTable& ops, const NetworkFactory& network,
-                                   const TrainerOptions& options) {
-  const std::int64_t largest = largest_part_of(options);
+std::vector<Trainer::TapeKey> Trainer::wanted_tapes(const TrainerOptions& options,
+                                                    const std::vector<Cut>& cuts) {
   std::vector<TapeKey> keys;
   const auto want = [&](const TapeKey& key) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
   };
-  for (std::int64_t batch : options.train_batches) {
-    if (batch <= largest) {
-      want({Purpose::train, Part::whole, batch});
-      continue;
+  for (const Cut& cut : cuts) {
+    const auto size = [&](int part) { return cut.parts.size(part); };
+    if (options.accumulate == 1) {
+      want({Purpose::train, Part::whole, cut.parts.images});
+    } else if (cut.own.size() == 0) {
+      want({Purpose::train, Part::none, size(0)});
+    } else {
+      want({Purpose::train, Part::last, size(cut.own.end - 1)});
+      for (int part = cut.own.end - 1; part-- > cut.own.begin;)
+        want({Purpose::train, Part::early, size(part)});
     }
-    want({Purpose::train, Part::last, (batch - 1) % largest + 1});
-    want({Purpose::train, Part::early, largest});
   }
   for (std::int64_t batch : options.evaluate_batches) want({Purpose::evaluate, Part::whole, batch});
   expect(!keys.empty(), "a trainer has something to run");
-  Tapes tapes{{}, keys, {.tape = TapeRequest{Graph(ops)}}};
+  return keys;
+}
+
+Trainer::Tapes Trainer::make_tapes(const OpTable& ops, const NetworkFactory& network,
+                                   const TrainerOptions& options, const std::vector<Cut>& cuts) {
+  Tapes tapes{{}, wanted_tapes(options, cuts), {.tape = TapeRequest{Graph(ops)}}};
+  for (const Cut& cut : cuts)
+    tapes.slots = std::max(tapes.slots, dist::slots_of(cut.own, cut.parts.count));
   nn::Input input = options.input;
-  for (const TapeKey& key : keys) {
+  for (const TapeKey& key : tapes.keys) {
     input.batch = key.batch;
+    const PartRequest part{.part = key.part,
+                           .slots = tapes.slots,
+                           .bucket_bytes = options.ranks > 1 ? options.bucket_bytes : 0};
     StepGraph step =
         key.purpose == Purpose::train
             ? training_graph(ops, input, network, *options.task, options.l2, options.optimizer,
-                             options.tuning, options.fusion, key.part)
+                             options.tuning, options.fusion, part)
             : evaluation_graph(ops, input, network, *options.task, options.tuning, options.fusion);
     tapes.requests.push_back(std::move(step.tape));
     if (tapes.requests.size() == 1) tapes.first = std::move(step);
@@ -57,24 +80,50 @@ Trainer::Tapes Trainer::make_tapes(const OpTable& ops, const NetworkFactory& net
   return tapes;
 }
 
+dist::Staging Trainer::staging_for(const TrainerOptions& options, const std::vector<Cut>& cuts,
+                                   const PreparedTapes& tapes) {
+  std::vector<dist::Holdings> holdings;
+  for (const Cut& cut : cuts) holdings.push_back(cut.holdings);
+  std::int64_t most = 0;
+  for (const Node& node : tapes.graph(0).nodes()) {
+    if (!node.op->exchanged) continue;
+    std::int64_t elements = 0;
+    for (const ValueId out : node.out) elements += tapes.graph(0).spec(out).stored_elements();
+    most = std::max(most, elements);
+  }
+  return most == 0 ? dist::Staging{}
+                   : dist::staging_of(holdings, options.rank, options.ranks, most);
+}
+
 Trainer::Trainer(const OpTable& ops, const NetworkFactory& network, const TrainerOptions& options)
-    : step_{.tape = TapeRequest{Graph(ops)}},
+    : cuts_(cut_batches(options)),
+      step_{.tape = TapeRequest{Graph(ops)}},
       tapes_([&] {
-        Tapes tapes = make_tapes(ops, network, options);
+        Tapes tapes = make_tapes(ops, network, options, cuts_);
         step_ = std::move(tapes.first);
         keys_ = std::move(tapes.keys);
+        slots_ = tapes.slots;
         return PreparedTapes(std::move(tapes.requests), options.kernels);
       }()),
+      staging_(staging_for(options, cuts_, tapes_)),
+      group_(options.ranks > 1 ? options.group : nullptr),
       task_(options.task),
       seed_(options.seed),
-      largest_part_(largest_part_of(options)) {}
+      is_whole_(options.accumulate == 1) {
+  std::size_t most = 1;
+  for (const Cut& cut : cuts_) most = std::max(most, static_cast<std::size_t>(cut.parts.count));
+  part_results_.reserve(most);
+  own_results_.reserve(most);
+  if (options.ranks > 1) all_results_.reserve(most + static_cast<std::size_t>(options.ranks));
+}
 
 void Trainer::open(const std::filesystem::path& spill_directory) {
   if (!planned_) {
     const Problem problem = tapes_.problem(0);
     plan(name_fates(problem, problem.cheap()));
   }
-  session_.emplace(*planned_, spill_directory);
+  if (group_ != nullptr) exchange_ = std::make_unique<RankExchange>(*group_, staging_, slots_);
+  session_.emplace(*planned_, spill_directory, exchange_.get());
   initialise(*session_, step_, seed_);
 }
 
@@ -112,81 +161,112 @@ StepResult Trainer::read_result(std::size_t tape) const noexcept {
   return result;
 }
 
-void Trainer::set_scalars(std::size_t tape, float lr, std::int64_t step, std::int64_t sample,
-                          float share) noexcept {
+const Trainer::Cut& Trainer::cut_of(std::int64_t batch) const {
+  const auto found = std::find_if(cuts_.begin(), cuts_.end(),
+                                  [&](const Cut& c) { return c.parts.images == batch; });
+  expect(found != cuts_.end(), "a batch size that was planned");
+  return *found;
+}
+
+void Trainer::set_scalars(const PartRun& run, float lr, std::int64_t step,
+                          std::int64_t sample) noexcept {
+  const std::size_t tape = tape_of(run.key);
   const Graph& graph = tapes_.graph(tape);
   if (graph.find("lr")) session_->view(tape, "lr").at<float>(0) = lr;
   if (graph.find("step")) session_->view(tape, "step").at<std::int64_t>(0) = step;
-  if (graph.find("share")) session_->view(tape, "share").at<float>(0) = share;
+  if (graph.find("share"))
+    session_->view(tape, "share").at<float>(0) = static_cast<float>(run.share);
+  if (graph.find("code")) {
+    const TensorView code = session_->view(tape, "code");
+    code.at<std::int32_t>(0) = run.carry.held;
+    code.at<std::int32_t>(1) = run.carry.merged;
+  }
+  if (!graph.find("sample")) return;
   const TensorView randomness = session_->view(tape, "sample");
-  randomness.at<std::int64_t>(0) = sample;
+  randomness.at<std::int64_t>(0) = sample + run.first;
   randomness.at<std::int64_t>(1) = static_cast<std::int64_t>(seed_);
 }
 
-StepResult Trainer::run_part(const TapeKey& key, float lr, std::int64_t step, std::int64_t sample,
-                             float share) noexcept {
-  const std::size_t tape = tape_of(key);
-  set_scalars(tape, lr, step, sample, share);
+double Trainer::run_part(const PartRun& run, float lr, std::int64_t step,
+                         std::int64_t sample) noexcept {
+  const std::size_t tape = tape_of(run.key);
+  set_scalars(run, lr, step, sample);
   session_->run(tape);
-  StepResult result = read_result(tape);
-  result.gradient_norm = session_->view(tape, "norm").at<double>(0);
-  return result;
+  return run.key.part == Part::early ? 0 : session_->view(tape, "norm").at<double>(0);
 }
 
 StepResult Trainer::train_step(std::int64_t batch, float lr, std::int64_t step,
                                std::int64_t sample) noexcept {
-  return run_part({Purpose::train, Part::whole, batch}, lr, step, sample, 1);
-}
-
-void Trainer::begin_parts(std::int64_t batch) {
-  if (batch <= largest_part_) return;
-  for (const std::string& name : step_.sums) {
-    const TensorView total = session_->resident(name);
-    std::memset(total.data, 0, static_cast<std::size_t>(total.spec.bytes()));
-  }
-  for (const StepGraph::Copy& pair : step_.copies) {
-    const TensorView copy = session_->resident(pair.copy);
-    std::memcpy(copy.data, session_->resident(pair.of).data,
-                static_cast<std::size_t>(copy.spec.bytes()));
-  }
+  const PartRun run{.key = {Purpose::train, Part::whole, batch}};
+  const double norm = run_part(run, lr, step, sample);
+  StepResult result = read_result(tape_of(run.key));
+  result.gradient_norm = norm;
+  return result;
 }
 
 template <class Each>
 void Trainer::over_parts(std::int64_t batch, const FillPart& fill, Each each) {
-  begin_parts(batch);
-  for (std::int64_t first = 0; first < batch; first += largest_part_) {
-    const std::int64_t count = std::min(largest_part_, batch - first);
-    const bool is_last = first + count == batch;
-    const Part part = batch <= largest_part_ ? Part::whole : is_last ? Part::last : Part::early;
-    const TapeKey key{Purpose::train, part, count};
-    fill(tensors(tape_of(key)), first, count);
-    each(key, first, static_cast<double>(count) / static_cast<double>(batch));
+  const Cut& cut = cut_of(batch);
+  for (int part = cut.own.begin; part < cut.own.end; ++part) {
+    const bool is_last = part + 1 == cut.own.end;
+    const Part kind = is_whole_ ? Part::whole : is_last ? Part::last : Part::early;
+    const PartRun run{.key = {Purpose::train, kind, cut.parts.size(part)},
+                      .first = cut.parts.begin(part),
+                      .share = cut.parts.share(part),
+                      .carry = cut.carries[static_cast<std::size_t>(part - cut.own.begin)],
+                      .part = part};
+    fill(tensors(tape_of(run.key)), run.first, run.key.batch);
+    each(run);
   }
 }
 
 StepResult Trainer::train_batch(std::int64_t batch, float lr, std::int64_t step,
                                 std::int64_t sample, const FillPart& fill) {
-  StepResult sum;
-  over_parts(batch, fill, [&](const TapeKey& key, std::int64_t first, double share) {
-    // One bad part makes a bad step; the last part, which would update, may not see why.
-    if (!std::isfinite(sum.gradient_norm)) return;
-    const StepResult result = run_part(key, lr, step, sample + first, static_cast<float>(share));
+  const Cut& cut = cut_of(batch);
+  if (exchange_) exchange_->begin_batch(cut.holdings);
+  part_results_.clear();
+  double norm = 0;
+  over_parts(batch, fill, [&](const PartRun& run) {
+    norm = run_part(run, lr, step, sample);
     session_->check_spill();
-    sum.loss += share * result.loss;
-    for (std::size_t m = 0; m < sum.sums.size(); ++m) sum.sums[m] += result.sums[m];
-    sum.gradient_norm = result.gradient_norm;
+    const StepResult result = read_result(tape_of(run.key));
+    part_results_.push_back(
+        {.part = run.part, .share = run.share, .loss = result.loss, .sums = result.sums});
   });
+  if (cut.own.size() == 0)
+    norm = run_part({.key = {Purpose::train, Part::none, cut.parts.size(0)}}, lr, step, sample);
+  if (group_ != nullptr) gather_results(cut);
+  StepResult sum = sum_of(part_results_);
+  sum.gradient_norm = norm;
   return sum;
+}
+
+void Trainer::gather_results(const Cut& cut) {
+  const auto ranks = static_cast<std::size_t>(group_->ranks());
+  const std::size_t rows = (static_cast<std::size_t>(cut.parts.count) + ranks - 1) / ranks;
+  own_results_ = part_results_;
+  own_results_.resize(rows, {.part = -1});
+  all_results_.resize(rows * ranks);
+  group_->all_gather(std::as_bytes(std::span(own_results_)),
+                     std::as_writable_bytes(std::span(all_results_)));
+  part_results_.clear();
+  for (const PartResult& result : all_results_)
+    if (result.part >= 0) part_results_.push_back(result);
+}
+
+Trainer::ExchangeStatistics Trainer::exchange_statistics() const {
+  if (!exchange_) return {};
+  return {.bytes = exchange_->courier().bytes_received(),
+          .waited_seconds = exchange_->courier().waited_seconds()};
 }
 
 void Trainer::watch_batch(std::int64_t batch, std::int64_t step, std::int64_t sample,
                           const FillPart& fill, const Session::Look& look) {
   bool going = true;
-  over_parts(batch, fill, [&](const TapeKey& key, std::int64_t first, double share) {
+  over_parts(batch, fill, [&](const PartRun& run) {
     if (!going) return;
-    const std::size_t tape = tape_of(key);
-    set_scalars(tape, 0, step, sample + first, static_cast<float>(share));
-    session_->run_watched(tape, [&](const Node& node, std::span<const TensorView> out) {
+    set_scalars(run, 0, step, sample);
+    session_->run_watched(tape_of(run.key), [&](const Node& node, std::span<const TensorView> out) {
       going = look(node, out);
       return going;
     });

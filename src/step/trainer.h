@@ -8,18 +8,26 @@
 #include <string>
 #include <vector>
 
+#include "dist/group.h"
+#include "dist/tree.h"
 #include "exec/session.h"
+#include "step/rank_exchange.h"
 #include "step/step_graph.h"
+#include "step/step_result.h"
 #include "step/weights.h"
 #include "task/classification.h"
 
 namespace plimsoll {
 
 struct TrainerOptions {
-  nn::Input input;                             // batch is the largest a step takes
-  std::vector<std::int64_t> train_batches;     // sizes of the batches that will be trained on
-  std::int64_t accumulate = 1;                 // parts that the first of them is trained in
-  std::vector<std::int64_t> evaluate_batches;  // and evaluated; may be empty
+  nn::Input input;                          // batch is the largest a step takes
+  std::vector<std::int64_t> train_batches;  // sizes of the batches that will be trained on
+  std::int64_t accumulate = 1;              // parts that the first of them is trained in
+  int rank = 0;                             // of those that compute these parts
+  int ranks = 1;                            // no more than there are parts
+  dist::Group* group = nullptr;             // of several, once they train; outlives the trainer
+  std::int64_t bucket_bytes = std::int64_t{4} << 20;  // of sums that they exchange at once
+  std::vector<std::int64_t> evaluate_batches;         // and evaluated; may be empty
   TaskPtr task = make_classification({});
   double l2 = 0;  // times the sum of squared weights, added to the task's loss
   OptimizerOptions optimizer;
@@ -30,12 +38,6 @@ struct TrainerOptions {
 };
 
 enum class Purpose : std::uint8_t { train, evaluate };
-
-struct StepResult {
-  double loss = 0;           // mean over the batch, regularisation not counted
-  MetricValues sums = {};    // over the batch, one per metric of the task
-  double gradient_norm = 0;  // training only; not finite: nothing was updated
-};
 
 // Chooses kernels when constructed, plans in plan(), allocates in open(), then only computes. Fill
 // the inputs of the phase and batch size, then call the step. Not thread-safe.
@@ -71,13 +73,22 @@ class Trainer {
   // trained before: they key randomness.
   StepResult train_step(std::int64_t batch, float lr, std::int64_t step,
                         std::int64_t sample) noexcept;
-  // One update from a batch in as many parts as were asked for; `fill` puts samples
-  // [first, first + count) of the batch into the tensors it is given. Throws what `fill` throws,
-  // and DataError when spilling failed; then nothing is to be saved.
+  // One update from a batch in as many parts as were asked for, of which this rank computes its
+  // own; `fill` puts samples [first, first + count) of the batch into the tensors it is given. The
+  // result is that of these parts; the norm is that of all. Throws what `fill` throws, and
+  // DataError when spilling failed; then nothing is to be saved.
   using FillPart =
       std::function<void(const StepTensors& inputs, std::int64_t first, std::int64_t count)>;
   StepResult train_batch(std::int64_t batch, float lr, std::int64_t step, std::int64_t sample,
                          const FillPart& fill);
+  // What other ranks cost so far.
+  struct ExchangeStatistics {
+    std::int64_t bytes = 0;  // received
+    double waited_seconds = 0;
+  };
+  ExchangeStatistics exchange_statistics() const;
+  // Held beside the arena to exchange with other ranks.
+  std::int64_t exchange_bytes() const { return staging_.bytes(); }
   StepResult evaluate_step(std::int64_t batch) noexcept;
   // The part of train_batch() before any update, node by node: `look` sees what each wrote. Changes
   // no weight and no statistic.
@@ -104,30 +115,58 @@ class Trainer {
     std::int64_t batch;
     bool operator==(const TapeKey&) const = default;
   };
+  // How a batch is cut, and what this rank does with its parts.
+  struct Cut {
+    dist::Parts parts;
+    dist::PartRange own;
+    std::vector<dist::Carry> carries;  // of its own
+    dist::Holdings holdings;           // with other ranks
+  };
+  // What one run of a tape is about.
+  struct PartRun {
+    TapeKey key;
+    std::int64_t first = 0;  // of its samples, in the batch
+    double share = 1;
+    dist::Carry carry;
+    int part = 0;
+  };
   struct Tapes;
+  static std::vector<Cut> cut_batches(const TrainerOptions& options);
+  static std::vector<TapeKey> wanted_tapes(const TrainerOptions& options,
+                                           const std::vector<Cut>& cuts);
   static Tapes make_tapes(const OpTable& ops, const NetworkFactory& network,
-                          const TrainerOptions& options);
+                          const TrainerOptions& options, const std::vector<Cut>& cuts);
+  static dist::Staging staging_for(const TrainerOptions& options, const std::vector<Cut>& cuts,
+                                   const PreparedTapes& tapes);
+  const Cut& cut_of(std::int64_t batch) const;
   std::size_t tape_of(const TapeKey& key) const;
   StepTensors tensors(std::size_t tape) const;
-  // Sums and copies of the batch before are forgotten.
-  void begin_parts(std::int64_t batch);
-  // Calls each(key, first, count) for the parts of a batch, with their inputs filled.
+  // Calls each(PartRun) for this rank's parts of a batch, with their inputs filled.
   template <class Each>
   void over_parts(std::int64_t batch, const FillPart& fill, Each each);
-  void set_scalars(std::size_t tape, float lr, std::int64_t step, std::int64_t sample,
-                   float share) noexcept;
-  StepResult run_part(const TapeKey& key, float lr, std::int64_t step, std::int64_t sample,
-                      float share) noexcept;
+  void set_scalars(const PartRun& run, float lr, std::int64_t step, std::int64_t sample) noexcept;
+  // The norm, where the tape has one; 0 elsewhere.
+  double run_part(const PartRun& run, float lr, std::int64_t step, std::int64_t sample) noexcept;
   StepResult read_result(std::size_t tape) const noexcept;
+  // Adds what other ranks computed of the batch to part_results_.
+  void gather_results(const Cut& cut);
 
+  std::vector<Cut> cuts_;  // of the batches that are trained
   std::vector<TapeKey> keys_;
   StepGraph step_;  // its tape has moved to the session
+  int slots_ = 0;   // of every sum
   PreparedTapes tapes_;
+  dist::Staging staging_;
   std::optional<PlannedTapes> planned_;
+  dist::Group* group_;
+  std::unique_ptr<RankExchange> exchange_;  // outlives the session
   std::optional<Session> session_;
   TaskPtr task_;
   std::uint64_t seed_;
-  std::int64_t largest_part_ = 0;  // samples that one training tape sees at most
+  bool is_whole_;                         // batches are trained in one piece
+  std::vector<PartResult> part_results_;  // of the batch trained last
+  std::vector<PartResult> own_results_;   // those of every rank have as many rows
+  std::vector<PartResult> all_results_;
 };
 
 }  // namespace plimsoll

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/crc32c.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "tensor/convert.h"
@@ -133,6 +134,16 @@ void initialise(const Session& session, const StepGraph& step, std::uint64_t see
     std::memset(view.data, 0, static_cast<std::size_t>(view.spec.bytes()));
   }
   start_averages(session, step);
+}
+
+std::uint32_t checksum_of(const Session& session) {
+  std::uint32_t sum = 0;
+  for (const std::string& name : session.resident_names()) {
+    if (session.resident_role(name) == Role::accumulated) continue;
+    const TensorView view = session.resident(name);
+    sum = crc32c({view.data, static_cast<std::size_t>(view.spec.bytes())}, sum);
+  }
+  return sum;
 }
 
 void save_tensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,

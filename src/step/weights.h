@@ -50,6 +50,10 @@ class AveragesInPlace {
 // slots.
 void initialise(const Session& session, const StepGraph& step, std::uint64_t seed);
 
+// CRC-32C of all that lasts, weights, statistics, optimizer's tensors and averages: the same on
+// every rank of a run.
+std::uint32_t checksum_of(const Session& session);
+
 // Bytes that save_tensors() holds at most: a piece of a tensor, the header, and their copies.
 inline constexpr std::int64_t kCheckpointBuffer = std::int64_t{1} << 20;
 

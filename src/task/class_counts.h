@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +27,14 @@ class ClassCounts {
   // The first `count` rows of [N, classes] logits against their labels; labels outside are
   // counted nowhere.
   void count(const TensorView& logits, std::span<const std::int32_t> labels);
+  // The same in two steps: what each was taken for, and the counting. A pair outside of the classes
+  // is refused with DataError.
+  struct Pair {
+    std::int32_t truth = 0;
+    std::int32_t taken = 0;
+  };
+  std::vector<Pair> pairs(const TensorView& logits, std::span<const std::int32_t> labels) const;
+  void count(std::span<const Pair> pairs);
   void clear();
 
   std::int64_t classes() const { return classes_; }
@@ -42,6 +51,10 @@ class ClassCounts {
   const std::vector<std::int64_t>& confusion() const { return confusion_; }
 
  private:
+  std::optional<Pair> pair_of(const TensorView& logits, std::span<const std::int32_t> labels,
+                              std::size_t at) const;
+  void count_pair(const Pair& pair);
+
   std::int64_t classes_;
   std::vector<std::int64_t> samples_, correct_, taken_, confusion_;
 };

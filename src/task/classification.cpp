@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/packed.h"
 #include "base/text.h"
 #include "draw/confusion_chart.h"
 #include "ops/calls.h"
@@ -25,6 +26,19 @@ class ClassTally final : public Tally {
   void clear() override { counts_.clear(); }
   void add(const StepTensors& results, const Batch& batch) override {
     counts_.count(results.at("logits"), batch.labels);
+  }
+  std::string evidence(const StepTensors& results, const Batch& batch) override {
+    Packer packer;
+    packer.put_all(
+        std::span<const ClassCounts::Pair>(counts_.pairs(results.at("logits"), batch.labels)));
+    return packer.bytes();
+  }
+  void add_evidence(std::string_view evidence) override {
+    Unpacker unpacker(evidence, kEvidence);
+    std::vector<ClassCounts::Pair> pairs;
+    unpacker.take_all(pairs);
+    unpacker.end();
+    counts_.count(pairs);
   }
 
   ClassTable classes() const override {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/packed.h"
 #include "data/batch/placed_boxes.h"
 #include "draw/line_chart.h"
 
@@ -49,7 +50,8 @@ void find_in(const StepTensors& results, const Batch& batch, std::int64_t at,
 DetectionTally::DetectionTally(const boxes::EvaluationSize& size,
                                const std::filesystem::path& directory,
                                const std::vector<std::string>& names, std::size_t first_metric)
-    : precision_(size, directory),
+    : size_(size),
+      precision_(size, directory),
       names_(names),
       first_metric_(first_metric),
       annotated_(static_cast<std::size_t>(size.truths_of_a_picture)),
@@ -61,22 +63,57 @@ void DetectionTally::clear() {
   scores_ = {};
 }
 
+void DetectionTally::look_at(const StepTensors& results, const Batch& batch, std::int64_t at) {
+  truths_.clear();
+  const CanvasPlacement& placed = batch.placements[static_cast<std::size_t>(at)];
+  const std::int64_t annotated =
+      upright_truth(*batch.source, batch.samples[static_cast<std::size_t>(at)], placed, annotated_);
+  // What cannot be found is no truth, as it is none for training.
+  for (const Box& box : std::span(annotated_).first(static_cast<std::size_t>(annotated)))
+    if (is_usable(box, placed.image)) truths_.push_back(truth_of(box));
+  find_in(results, batch, at, found_);
+}
+
+void DetectionTally::add_picture() {
+  for (const boxes::TruthBox& truth : truths_)
+    if (!truth.crowd) ++boxes_of_class_[static_cast<std::size_t>(truth.label)];
+  precision_.add_picture(truths_, found_);
+}
+
 void DetectionTally::add(const StepTensors& results, const Batch& batch) {
   for (std::int64_t i = 0; i < batch.count; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    truths_.clear();
-    const CanvasPlacement& placed = batch.placements[at];
-    const std::int64_t annotated =
-        upright_truth(*batch.source, batch.samples[at], placed, annotated_);
-    for (const Box& box : std::span(annotated_).first(static_cast<std::size_t>(annotated))) {
-      // What cannot be found is no truth, as it is none for training.
-      if (!is_usable(box, placed.image)) continue;
-      truths_.push_back(truth_of(box));
-      if (!box.crowd) ++boxes_of_class_[static_cast<std::size_t>(box.label)];
-    }
-    find_in(results, batch, i, found_);
-    precision_.add_picture(truths_, found_);
+    look_at(results, batch, i);
+    add_picture();
   }
+}
+
+std::string DetectionTally::evidence(const StepTensors& results, const Batch& batch) {
+  Packer packer;
+  packer.put(batch.count);
+  for (std::int64_t i = 0; i < batch.count; ++i) {
+    look_at(results, batch, i);
+    packer.put_all(std::span<const boxes::TruthBox>(truths_));
+    packer.put_all(std::span<const boxes::FoundBox>(found_));
+  }
+  return packer.bytes();
+}
+
+void DetectionTally::add_evidence(std::string_view evidence) {
+  Unpacker unpacker(evidence, kEvidence);
+  const auto is_known = [&](const auto& box) {
+    return box.label >= 0 && box.label < size_.classes;
+  };
+  const auto pictures = unpacker.take<std::int64_t>();
+  for (std::int64_t i = 0; i < pictures; ++i) {
+    unpacker.take_all(truths_);
+    unpacker.take_all(found_);
+    if (std::ssize(truths_) > size_.truths_of_a_picture ||
+        std::ssize(found_) > size_.found_in_a_picture || !std::ranges::all_of(truths_, is_known) ||
+        !std::ranges::all_of(found_, is_known))
+      unpacker.fail("boxes of other data");
+    add_picture();
+  }
+  unpacker.end();
 }
 
 void DetectionTally::finish(std::span<double> metrics) {

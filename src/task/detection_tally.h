@@ -24,6 +24,8 @@ class DetectionTally final : public Tally {
 
   void clear() override;
   void add(const StepTensors& results, const Batch& batch) override;
+  std::string evidence(const StepTensors& results, const Batch& batch) override;
+  void add_evidence(std::string_view evidence) override;
   void finish(std::span<double> metrics) override;
   ClassTable classes() const override;
   std::vector<EvaluationPicture> pictures(const std::string& title) const override;
@@ -31,6 +33,11 @@ class DetectionTally final : public Tally {
   const boxes::DetectionScores& scores() const { return scores_; }
 
  private:
+  // Puts into truths_ and found_ what is in picture `at`, and what was found in it.
+  void look_at(const StepTensors& results, const Batch& batch, std::int64_t at);
+  void add_picture();
+
+  boxes::EvaluationSize size_;
   boxes::AveragePrecision precision_;
   const std::vector<std::string>& names_;
   std::size_t first_metric_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/packed.h"
 #include "base/text.h"
 #include "ops/calls.h"
 #include "task/class_counts.h"
@@ -32,6 +33,24 @@ class LabelTally final : public Tally {
         right_[k] += row[k] > 0;
       }
     }
+  }
+  std::string evidence(const StepTensors& results, const Batch& batch) override {
+    LabelTally one(names_);
+    one.add(results, batch);
+    Packer packer;
+    for (const auto* counts : {&one.there_, &one.found_, &one.right_})
+      packer.put_all(std::span<const std::int64_t>(*counts));
+    return packer.bytes();
+  }
+  void add_evidence(std::string_view evidence) override {
+    Unpacker unpacker(evidence, kEvidence);
+    std::vector<std::int64_t> more;
+    for (auto* counts : {&there_, &found_, &right_}) {
+      unpacker.take_all(more);
+      if (more.size() != counts->size()) unpacker.fail("counts of other classes");
+      for (std::size_t k = 0; k < more.size(); ++k) (*counts)[k] += more[k];
+    }
+    unpacker.end();
   }
   ClassTable classes() const override {
     ClassTable table = class_table("");

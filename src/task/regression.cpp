@@ -15,6 +15,8 @@ class NumberTally final : public Tally {
  public:
   void clear() override {}
   void add(const StepTensors&, const Batch&) override {}
+  std::string evidence(const StepTensors&, const Batch&) override { return {}; }
+  void add_evidence(std::string_view) override {}
   std::vector<EvaluationPicture> pictures(const std::string&) const override { return {}; }
 };
 

@@ -96,6 +96,9 @@ struct EvaluationPicture {
   std::string svg;
 };
 
+// Where evidence is from, in a complaint about it.
+inline constexpr const char* kEvidence = "what another rank has evaluated";
+
 // What an evaluation adds up beyond means, sample by sample.
 class Tally {
  public:
@@ -103,6 +106,10 @@ class Tally {
   virtual void clear() = 0;
   // After the step that evaluated `batch`.
   virtual void add(const StepTensors& results, const Batch& batch) = 0;
+  // What add() would count, for the tally of another process; and the counting of it. DataError for
+  // evidence that no tally like this has made.
+  virtual std::string evidence(const StepTensors& results, const Batch& batch) = 0;
+  virtual void add_evidence(std::string_view evidence) = 0;
   // After the last batch: puts in its numbers that are no means over samples, in the order of the
   // task's metrics. DataError where what was kept for them in a file can no longer be read.
   virtual void finish(std::span<double> metrics) { (void)metrics; }

@@ -64,6 +64,68 @@ TEST(Pipeline, GivesTheSameBytesFromAnyPosition) {
   }
 }
 
+// What ranks see of a batch, put together, is the batch.
+TEST(Pipeline, WindowsOfItMakeUpTheWhole) {
+  const Watchdog watchdog;
+  const ImageFolder images(3, 7);
+  Pipeline whole(images.open(), with_everything(), kLargest);
+  whole.start(0, 0);
+  const Seen all = read(whole, 14);
+  constexpr std::int64_t kWindows = 3;
+  std::vector<std::unique_ptr<Pipeline>> parts;
+  for (std::int64_t part = 0; part < kWindows; ++part) {
+    PipelineSettings settings = with_everything();
+    // The last batch of an epoch has one sample: two of three windows are empty.
+    settings.window = [part](std::int64_t, std::int64_t count) {
+      const std::int64_t first = part * count / kWindows;
+      return BatchWindow{.first = first, .count = (part + 1) * count / kWindows - first};
+    };
+    settings.window_most = 2;
+    parts.push_back(std::make_unique<Pipeline>(images.open(), settings, kLargest));
+    parts.back()->start(0, 0);
+  }
+  Seen joined;
+  for (int i = 0; i < 14; ++i) {
+    std::int64_t count = 0;
+    for (auto& part : parts) {
+      const Batch batch = part->next().value();
+      EXPECT_EQ(batch.offset, count);
+      EXPECT_EQ(batch.whole, i % 6 == 5 ? 1 : 4);
+      count += batch.count;
+      const bool is_last = &part == &parts.back();
+      joined.add(batch);
+      if (!is_last) joined.firsts.pop_back();
+      EXPECT_TRUE(!is_last || count == batch.whole);
+    }
+  }
+  EXPECT_EQ(joined, all);
+}
+
+TEST(Pipeline, BatchesDealtRoundAreMadeOnceEach) {
+  const Watchdog watchdog;
+  const ImageFolder images(3, 7);
+  constexpr int kRanks = 4;
+  std::vector<std::int64_t> samples;
+  for (std::int64_t rank = 0; rank < kRanks; ++rank) {
+    PipelineSettings settings = small_settings();
+    settings.shuffle = settings.repeat = false;
+    settings.window = [rank](std::int64_t position, std::int64_t count) {
+      return BatchWindow{.first = 0, .count = position / 4 % kRanks == rank ? count : 0};
+    };
+    settings.window_most = 4;
+    Pipeline pipeline(images.open(), settings, kLargest);
+    pipeline.start(0, 0);
+    int batches = 0;
+    for (; const std::optional<Batch> batch = pipeline.next(); ++batches)
+      samples.insert(samples.end(), batch->samples.begin(), batch->samples.end());
+    EXPECT_EQ(batches, 6);
+  }
+  std::ranges::sort(samples);
+  ASSERT_EQ(samples.size(), 21U);
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    EXPECT_EQ(samples[i], static_cast<std::int64_t>(i));
+}
+
 TEST(Pipeline, ShowsEverySampleOnceAnEpochInTheOrderOfTheSeed) {
   const Watchdog watchdog;
   const ImageFolder images(2, 5);

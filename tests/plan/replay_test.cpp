@@ -250,5 +250,131 @@ TEST_F(Checker, RefusesDamagedTextAtEveryByte) {
   }
 }
 
+// A tape that exchanges sums with other ranks, in several buckets.
+class ExchangeChecker : public testing::Test {
+ protected:
+  std::optional<std::string> fault(const Tape& tape) {
+    return find_fault(problem_.graph(), tape, trainer_.tapes().replay_rules(0));
+  }
+
+  Trainer trainer_ =
+      zoo_trainer("inception_mini", 8,
+                  {.accumulate = 4, .rank = 0, .ranks = 2, .bucket_bytes = std::int64_t{64} << 10});
+  const Problem problem_ = trainer_.tapes().problem(0);
+  const Tape good_ = make_tape(problem_, problem_.cheap());
+};
+
+TEST_F(ExchangeChecker, PassesWhatThePlannerMakesAndItsText) {
+  EXPECT_EQ(fault(good_), std::nullopt);
+  EXPECT_GT(good_.exchanges.size(), 3U);
+  const std::string text = plan_text(good_, problem_.graph());
+  EXPECT_TRUE(parse_plan(text, problem_.graph(), "printed") == good_);
+}
+
+TEST_F(ExchangeChecker, FindsEveryDamageToAnExchange) {
+  using Damage = void (*)(Tape&, std::size_t);
+  const std::pair<const char*, Damage> damages[] = {{"missing",
+                                                     [](Tape& tape, std::size_t e) {
+                                                       tape.exchanges.erase(
+                                                           tape.exchanges.begin() +
+                                                           static_cast<std::ptrdiff_t>(e));
+                                                     }},
+                                                    {"twice",
+                                                     [](Tape& tape, std::size_t e) {
+                                                       tape.exchanges.insert(
+                                                           tape.exchanges.begin() +
+                                                               static_cast<std::ptrdiff_t>(e),
+                                                           tape.exchanges[e]);
+                                                     }},
+                                                    {"out of order",
+                                                     [](Tape& tape, std::size_t e) {
+                                                       std::swap(
+                                                           tape.exchanges[e],
+                                                           tape.exchanges[(e + 1) %
+                                                                          tape.exchanges.size()]);
+                                                     }},
+                                                    {"of another node",
+                                                     [](Tape& tape, std::size_t e) {
+                                                       tape.exchanges[e].node = NodeId{0};
+                                                     }},
+                                                    {"of no node",
+                                                     [](Tape& tape, std::size_t e) {
+                                                       tape.exchanges[e].node = kNoNode;
+                                                     }},
+                                                    {"elsewhere",
+                                                     [](Tape& tape, std::size_t e) {
+                                                       tape.exchanges[e].segments[0].offset += 64;
+                                                     }},
+                                                    {"outside the arena",
+                                                     [](Tape& tape, std::size_t e) {
+                                                       tape.exchanges[e].segments.back().offset =
+                                                           tape.arena_bytes;
+                                                     }},
+                                                    {"too short",
+                                                     [](Tape& tape, std::size_t e) {
+                                                       tape.exchanges[e].segments[0].bytes -= 4;
+                                                     }},
+                                                    {"too long",
+                                                     [](Tape& tape, std::size_t e) {
+                                                       tape.exchanges[e].segments[0].bytes += 64;
+                                                     }},
+                                                    {"without a slot",
+                                                     [](Tape& tape, std::size_t e) {
+                                                       tape.exchanges[e].segments.pop_back();
+                                                     }},
+                                                    {"another's slot",
+                                                     [](Tape& tape, std::size_t e) {
+                                                       tape.exchanges[e].segments.back() =
+                                                           tape.exchanges[e].segments.front();
+                                                     }},
+                                                    {"too early",
+                                                     [](Tape& tape,
+                                                        std::size_t
+                                                            e) { --tape.exchanges[e].begin; }},
+                                                    {"too late",
+                                                     [](Tape& tape,
+                                                        std::size_t
+                                                            e) { ++tape.exchanges[e].begin; }},
+                                                    {"behind its first reader",
+                                                     [](Tape& tape,
+                                                        std::size_t e) { ++tape.exchanges[e].end; }},
+                                                    {"never complete",
+                                                     [](Tape& tape, std::size_t e) {
+                                                       tape.exchanges[e].end =
+                                                           static_cast<std::int32_t>(
+                                                               tape.instructions.size()) +
+                                                           1;
+                                                     }},
+                                                    {"before it begins",
+                                                     [](Tape& tape, std::size_t e) {
+                                                       tape.exchanges[e].end =
+                                                           tape.exchanges[e].begin - 1;
+                                                     }}};
+  int tried = 0;
+  for (const auto& [name, damage] : damages)
+    for (std::size_t e = 0; e < good_.exchanges.size(); ++e) {
+      Tape tape = good_;
+      damage(tape, e);
+      ++tried;
+      EXPECT_NE(fault(tape), std::nullopt) << "exchange " << e << " " << name;
+    }
+  EXPECT_GE(tried, 50);
+}
+
+TEST_F(ExchangeChecker, FindsInstructionsThatTouchWhatIsUnderWay) {
+  int tried = 0;
+  for (const Exchange& exchange : good_.exchanges)
+    for (std::int32_t i = exchange.begin; i < exchange.end; i += 3) {
+      Tape tape = good_;
+      Instruction& between = tape.instructions[static_cast<std::size_t>(i)];
+      if (between.kind != StepKind::run || between.out.empty()) continue;
+      if (problem_.graph().node(between.node).op->exchanged) continue;
+      between.out[0] = exchange.segments[0].offset;
+      ++tried;
+      EXPECT_NE(fault(tape), std::nullopt) << "instruction " << i;
+    }
+  EXPECT_GT(tried, 20);
+}
+
 }  // namespace
 }  // namespace plimsoll

@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-StepGraph step_of(std::string_view name, const Tuning& tuning = {}, Part part = Part::whole) {
+StepGraph step_of(std::string_view name, const Tuning& tuning = {}, const PartRequest& part = {}) {
   const zoo::Network& network = zoo::find_network(name);
   return training_graph(
       op_table(), {.batch = 4, .channels = network.channels, .image = network.image},
@@ -41,18 +41,51 @@ TEST_P(StepGraphOf, EveryNodeBelongsToALayerOfTheNetworkOrOfTheStep) {
 
 TEST_P(StepGraphOf, PhasesSurviveThePasses) {
   for (const Part part : {Part::whole, Part::early, Part::last}) {
-    const Graph graph = std::move(step_of(GetParam(), {.average = 0.9}, part).tape.graph);
+    const Graph graph =
+        std::move(step_of(GetParam(), {.average = 0.9}, {.part = part, .slots = 2}).tape.graph);
     verify(graph);
     EXPECT_TRUE(graph.trains());
     EXPECT_EQ(graph.node(graph.value(graph.find("loss")).producer).phase, Phase::loss);
-    EXPECT_EQ(graph.node(graph.value(graph.find("norm")).producer).phase, Phase::backward);
-    EXPECT_EQ(graph.begin_of(Phase::update) - 1, graph.value(graph.find("norm")).producer.at())
-        << "updates come behind the norm, and nothing else does";
     // Sums over parts of a batch are residents that backward writes.
     for (const Node& node : graph.nodes())
       EXPECT_TRUE(node.phase == Phase::backward || updates(node) == (node.phase == Phase::update))
           << node.name;
+    if (part == Part::early) {
+      EXPECT_EQ(graph.begin_of(Phase::update), graph.nodes().size());
+      continue;
+    }
+    EXPECT_EQ(graph.node(graph.value(graph.find("norm")).producer).phase, Phase::backward);
+    EXPECT_EQ(graph.begin_of(Phase::update) - 1, graph.value(graph.find("norm")).producer.at())
+        << "updates come behind the norm, and nothing else does";
   }
+}
+
+TEST_P(StepGraphOf, AWholeBatchIsCarriedNowhere) {
+  const StepGraph step = step_of(GetParam());
+  for (const Value& value : step.tape.graph.values()) {
+    EXPECT_NE(value.role, Role::accumulated) << value.name;
+    EXPECT_TRUE(value.name != "share" && value.name != "code");
+  }
+  for (const Node& node : step.tape.graph.nodes())
+    EXPECT_TRUE(node.op->name != "carry" && node.op->name != "stow" && !node.op->exchanged)
+        << node.name;
+}
+
+// So that of an early part no gradient waits for the others.
+TEST_P(StepGraphOf, WhatPartsSumIsSummedWhereItIsMade) {
+  const Graph graph =
+      std::move(step_of(GetParam(), {}, {.part = Part::early, .slots = 2}).tape.graph);
+  const std::size_t backward = graph.begin_of(Phase::backward);
+  std::size_t stowed = 0;
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    if (node.op->name != "stow") continue;
+    ++stowed;
+    for (std::size_t between = graph.value(node.in[0]).producer.at() + 1; between < n; ++between)
+      EXPECT_TRUE(between < backward || graph.nodes()[between].op->name == "stow")
+          << node.name << " waits for " << graph.nodes()[between].name;
+  }
+  EXPECT_GT(stowed, 4U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Mini, StepGraphOf, mini_networks(), network_name);

@@ -44,8 +44,34 @@ Row each(const Numbers& like, Body body) {
 // The mean of `keep` parts of `old` and 1 - `keep` parts of `now`.
 double blend(double keep, double old, double now) { return keep * old + (1 - keep) * now; }
 
-Rows accumulate(const Attrs&, const In& in) {
-  return {each(in[0], [&](auto i) { return in[0].values[i] + in[2].values[0] * in[1].values[i]; })};
+// The part with the slots that its code names added to it, and how many are not.
+std::pair<Row, std::size_t> carried(const In& in) {
+  const double slots = static_cast<double>(in.size() - 2);
+  const double held = std::clamp(in[1].values[0], 0.0, slots);
+  const double merged = std::clamp(in[1].values[1], 0.0, held);
+  const auto first = static_cast<std::size_t>(held - merged);
+  Row sum = in[0].values;
+  for (std::size_t s = first; s < static_cast<std::size_t>(held); ++s)
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += in[2 + s].values[i];
+  return {sum, first};
+}
+
+Rows carry(const Attrs&, const In& in) { return {carried(in).first}; }
+
+Rows stow(const Attrs&, const In& in) {
+  Rows slots;
+  for (std::size_t s = 2; s < in.size(); ++s) slots.push_back(in[s].values);
+  const auto [sum, first] = carried(in);
+  if (first < slots.size()) slots[first] = sum;
+  return slots;
+}
+
+// Of one rank.
+Rows reduce(const Attrs& attrs, const In& in) {
+  Rows sums;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(attrs.integer("sums")); ++i)
+    sums.push_back(in[i].values);
+  return sums;
 }
 
 Rows absolute_error(const Attrs&, const In& in) {
@@ -118,8 +144,6 @@ Rows adam(const Attrs& attrs, const In& in) {
   }
   return {w, m, v};
 }
-
-Rows adopt(const Attrs&, const In& in) { return {in[1].values}; }
 
 Rows bn_update(const Attrs& attrs, const In& in) {
   const double keep = attrs.real("momentum");
@@ -300,12 +324,11 @@ Rows softmax_cross_entropy(const Attrs& attrs, const In& in) {
 OpReference find_reference(std::string_view op) {
   static const std::map<std::string_view, OpReference> references{
       {"absolute_error", absolute_error},
-      {"accumulate", accumulate},
       {"accuracy", accuracy},
       {"adam", adam},
-      {"adopt", adopt},
       {"binary_accuracy", binary_accuracy},
       {"bn_update", bn_update},
+      {"carry", carry},
       {"concat", concat},
       {"fill", fill},
       {"global_norm", global_norm},
@@ -313,6 +336,7 @@ OpReference find_reference(std::string_view op) {
       {"mean_squared_error", mean_squared_error},
       {"moving_average", moving_average},
       {"one_hot", one_hot},
+      {"reduce", reduce},
       {"rmsprop", rmsprop},
       {"scale", scale},
       {"sgd", sgd},
@@ -321,6 +345,7 @@ OpReference find_reference(std::string_view op) {
       {"softmax_cross_entropy", softmax_cross_entropy},
       {"softmax_grad", softmax_grad},
       {"split", split},
+      {"stow", stow},
   };
   for (const auto* table : {&references, &detection_references()})
     if (const auto found = table->find(op); found != table->end()) return found->second;

@@ -1,6 +1,7 @@
 #include "data/batch/batch_queue.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/stopwatch.h"
@@ -8,7 +9,7 @@
 namespace plimsoll {
 
 BatchQueue::BatchQueue(Shape shape)
-    : shape_(shape), slots_(static_cast<std::size_t>(shape.depth)) {}
+    : shape_(std::move(shape)), slots_(static_cast<std::size_t>(shape_.depth)) {}
 
 std::int64_t BatchQueue::least() const {
   // Where all samples are less than a batch, dropping it would leave nothing.
@@ -27,15 +28,17 @@ bool BatchQueue::has_work() {
   if (paused_) return false;
   if (opened_ > 0) {
     const Slot& last = slot(opened_ - 1);
-    if (last.dealt < last.count) return true;
+    if (last.dealt < last.window.count) return true;
   }
   if (opened_ - released_ >= shape_.depth || is_at_end()) return false;
   if (is_epoch_over()) cursor_ = {.epoch = cursor_.epoch + 1};
   Slot& opened = slot(opened_++);
   opened = {.epoch = cursor_.epoch,
             .first = cursor_.position,
-            .count = std::min(shape_.batch, shape_.samples - cursor_.position)};
-  cursor_.position += opened.count;
+            .whole = std::min(shape_.batch, shape_.samples - cursor_.position)};
+  opened.window = shape_.window ? shape_.window(opened.first, opened.whole)
+                                : BatchWindow{.first = 0, .count = opened.whole};
+  cursor_.position += opened.whole;
   return true;
 }
 
@@ -44,10 +47,10 @@ std::optional<Share> BatchQueue::take(int worker) {
   work_.wait(lock, [&] { return closed_ || (worker < active_ && has_work()); });
   if (closed_) return std::nullopt;
   Slot& last = slot(opened_ - 1);
-  const std::int64_t count = std::min(shape_.share, last.count - last.dealt);
+  const std::int64_t count = std::min(shape_.share, last.window.count - last.dealt);
   const Share share{.slot = static_cast<int>((opened_ - 1) % shape_.depth),
                     .epoch = last.epoch,
-                    .position = last.first + last.dealt,
+                    .position = last.first + last.window.first + last.dealt,
                     .at = last.dealt,
                     .count = count};
   last.dealt += count;
@@ -59,7 +62,7 @@ void BatchQueue::count_made(const Share& share) {
   Slot& mine = slots_[static_cast<std::size_t>(share.slot)];
   mine.made += share.count;
   --busy_;
-  if (mine.made == mine.count || busy_ == 0) ready_.notify_one();
+  if (mine.made == mine.window.count || busy_ == 0) ready_.notify_one();
 }
 
 void BatchQueue::finish(const Share& share) {
@@ -114,7 +117,7 @@ std::optional<BatchQueue::Ready> BatchQueue::next() {
   }
   if (released_ == opened_ && is_at_end()) return std::nullopt;
   const auto is_ready = [&](std::int64_t number) {
-    return number < opened_ && slot(number).made == slot(number).count;
+    return number < opened_ && slot(number).made == slot(number).window.count;
   };
   Ready result;
   // The slot just given back has had no time to be filled.
@@ -131,7 +134,8 @@ std::optional<BatchQueue::Ready> BatchQueue::next() {
   result.slot = static_cast<int>(released_ % shape_.depth);
   result.epoch = mine.epoch;
   result.first = mine.first;
-  result.count = mine.count;
+  result.whole = mine.whole;
+  result.window = mine.window;
   holds_one_ = true;
   return result;
 }

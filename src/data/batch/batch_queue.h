@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "data/batch/batch_window.h"
 
 namespace plimsoll {
 
@@ -23,7 +24,7 @@ struct Share {
   int slot = 0;
   std::int64_t epoch = 0;
   std::int64_t position = 0;  // of the first, in the epoch's order
-  std::int64_t at = 0;        // of the first, in the batch
+  std::int64_t at = 0;        // of the first, in what is made of the batch
   std::int64_t count = 0;
 };
 
@@ -37,6 +38,7 @@ class BatchQueue {
     bool drop_last = false;
     bool repeat = true;
     std::int64_t share = 1;  // most samples of a Share
+    WindowOfBatch window = {};
   };
   explicit BatchQueue(Shape shape);
 
@@ -58,9 +60,10 @@ class BatchQueue {
     int slot = 0;
     std::int64_t epoch = 0;
     std::int64_t first = 0;
-    std::int64_t count = 0;
-    bool was_full = false;  // all other slots were ready too
-    double waited = 0;      // seconds
+    std::int64_t whole = 0;  // samples of the batch
+    BatchWindow window;      // those that were made
+    bool was_full = false;   // all other slots were ready too
+    double waited = 0;       // seconds
   };
   // Gives back the batch got before, and waits for the next; nothing at the end. Throws the error
   // of its first sample that failed.
@@ -76,7 +79,8 @@ class BatchQueue {
   struct Slot {
     std::int64_t epoch = 0;
     std::int64_t first = 0;
-    std::int64_t count = 0;
+    std::int64_t whole = 0;
+    BatchWindow window;
     std::int64_t dealt = 0;
     std::int64_t made = 0;
     std::int64_t failed_at = -1;

@@ -56,7 +56,8 @@ struct Pipeline::State {
                .drop_last = settings.drop_last,
                .repeat = settings.repeat,
                // Pictures that need no reading are over sooner than a lock is taken.
-               .share = source->index().largest_encoded.count == 0 ? 16 : 1}),
+               .share = source->index().largest_encoded.count == 0 ? 16 : 1,
+               .window = settings.window}),
         workers(static_cast<std::size_t>(settings.most_workers())) {
     expect(std::cmp_less_equal(settings.depth, memory->slots().size()) &&
                std::cmp_less_equal(workers.size(), memory->workers().size()),
@@ -237,7 +238,7 @@ void Pipeline::State::adapt(const BatchQueue::Ready& ready, double step_seconds)
     const double per_picture = static_cast<double>(busy_nanoseconds.load()) * 1e-9 /
                                static_cast<double>(std::max<std::int64_t>(1, made.load()));
     const double need =
-        per_picture * static_cast<double>(ready.count) / std::max(step_seconds, 1e-6);
+        per_picture * static_cast<double>(ready.window.count) / std::max(step_seconds, 1e-6);
     const int wanted =
         std::max(now + 1, static_cast<int>(std::min<double>(std::ceil(need), limit)));
     if (now < limit) queue.set_active(std::min(limit, wanted));
@@ -302,11 +303,13 @@ std::optional<Batch> Pipeline::next() {
   if (state.since_batch) state.adapt(*ready, step);
   state.since_batch.emplace();
   const PipelineMemory::Slot& slot = state.memory->slots()[static_cast<std::size_t>(ready->slot)];
-  const auto count = static_cast<std::size_t>(ready->count);
+  const auto count = static_cast<std::size_t>(ready->window.count);
   Batch batch{
       .epoch = ready->epoch,
       .first = ready->first,
-      .count = ready->count,
+      .whole = ready->whole,
+      .offset = ready->window.first,
+      .count = ready->window.count,
       .pixels = slot.pixels.first(count * static_cast<std::size_t>(state.settings.picture_bytes())),
       .labels = slot.labels.first(count),
       .samples = slot.samples.first(count),
@@ -325,14 +328,11 @@ std::optional<Batch> Pipeline::next() {
 }
 
 std::int64_t Pipeline::batches_per_epoch() const { return state_->queue.batches_per_epoch(); }
-
 int Pipeline::workers() const { return state_->queue.active(); }
-
 double Pipeline::wait_seconds() const { return state_->waited; }
 
 Pipeline::Work Pipeline::work() const {
-  return {.seconds = static_cast<double>(state_->busy_nanoseconds.load()) * 1e-9,
-          .pictures = state_->made.load()};
+  return {static_cast<double>(state_->busy_nanoseconds.load()) * 1e-9, state_->made.load()};
 }
 
 std::vector<Pipeline::Doing> Pipeline::doing() const {

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "data/batch/batch_window.h"
 #include "data/codec/decode.h"
 #include "data/picture/augment.h"
 #include "data/picture/placement.h"
@@ -61,6 +62,12 @@ struct PipelineSettings {
   // Keep finished pictures, if they are the same in every epoch (no augmentation) and all fit.
   Bytes cache = {0};
 
+  // Of every batch, what is made and held of it here; batches and their order are those of all.
+  WindowOfBatch window = {};
+  std::int64_t window_most = 0;  // samples of a window at most, where there is one
+
+  // Samples of a batch that are held at most.
+  std::int64_t most_samples() const;
   // Whether batches tell where pictures lie.
   bool places() const { return most_boxes > 0 || fit == Fit::letterbox; }
   std::int64_t picture_bytes() const { return image.height * image.width * channels; }
@@ -92,8 +99,10 @@ PipelineBytes shared_bytes(const PipelineBytes& a, const PipelineBytes& b);
 
 struct Batch {
   std::int64_t epoch = 0;
-  std::int64_t first = 0;  // position of its first sample in the epoch
-  std::int64_t count = 0;
+  std::int64_t first = 0;   // position of its first sample in the epoch
+  std::int64_t whole = 0;   // samples it has
+  std::int64_t offset = 0;  // the first of them that is here; see PipelineSettings::window
+  std::int64_t count = 0;   // those that are: all where there is no window
   std::span<const std::uint8_t> pixels;  // [count][height][width][channels]
   std::span<const std::int32_t> labels;
   std::span<const std::int64_t> samples;  // which of the source they are

@@ -7,7 +7,7 @@ namespace {
 // How many of each thing a slot has.
 struct Counts {
   explicit Counts(const PipelineSettings& settings)
-      : batch(settings.batch),
+      : batch(settings.most_samples()),
         mixed(settings.augment.mixup > 0 ? batch : 0),
         placed(settings.places() ? batch : 0),
         boxed(settings.most_boxes > 0 ? batch : 0),

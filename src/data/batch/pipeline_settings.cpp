@@ -50,6 +50,10 @@ Bytes PipelineSettings::cache_bytes(std::int64_t samples) const {
   return is_constant(*this) && need <= cache ? need : Bytes{0};
 }
 
+std::int64_t PipelineSettings::most_samples() const {
+  return window ? std::max<std::int64_t>(1, window_most) : batch;
+}
+
 int PipelineSettings::most_workers() const { return workers > 0 ? workers : usable_cores(); }
 
 LargestImage largest_of(const LargestImage& a, const LargestImage& b) {

@@ -1,0 +1,9 @@
+// Ranks that train together: see ARCHITECTURE.md, "Parts and ranks".
+#pragma once
+
+#include "dist/agreement.h"
+#include "dist/exchange.h"
+#include "dist/forecast.h"
+#include "dist/group.h"
+#include "dist/tree.h"
+#include "dist/word.h"

@@ -1,0 +1,220 @@
+#include "dist/exchange.h"
+
+#include <algorithm>
+
+#include "base/stopwatch.h"
+
+namespace plimsoll::dist {
+namespace {
+
+constexpr int kNodes = kFirstCourierTag;
+constexpr int kSums = kFirstCourierTag + 1;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 20;  // of a piece
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+std::span<std::byte> bytes_of(std::vector<float>& from, std::int64_t first, std::int64_t count) {
+  return std::as_writable_bytes(std::span(from).subspan(at(first), at(count)));
+}
+
+void add(float* __restrict into, const float* __restrict from, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) into[i] += from[i];
+}
+
+std::int64_t longest_slice(std::int64_t elements, int ranks) {
+  return (elements + ranks - 1) / ranks;
+}
+
+}  // namespace
+
+Holdings holdings_of(int parts, int ranks) {
+  Holdings holdings{.first = {0}, .additions = {}};
+  std::vector<PartRange> all;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::vector<PartRange> nodes = nodes_of(range_of(rank, ranks, parts), parts);
+    all.insert(all.end(), nodes.begin(), nodes.end());
+    holdings.first.push_back(static_cast<int>(all.size()));
+  }
+  holdings.additions = additions_of(all, parts);
+  return holdings;
+}
+
+Staging staging_of(std::span<const Holdings> holdings, int rank, int ranks, std::int64_t elements) {
+  Staging staging{.piece = std::min(elements, kMostElements)};
+  for (const Holdings& one : holdings) {
+    staging.outgoing = std::max(staging.outgoing, one.of(rank) * staging.piece);
+    staging.incoming =
+        std::max(staging.incoming, one.count() * longest_slice(staging.piece, ranks));
+  }
+  return staging;
+}
+
+SumCourier::SumCourier(int rank, int ranks, const Staging& staging)
+    : rank_(rank),
+      ranks_(ranks),
+      most_(staging.piece),
+      outgoing_(at(staging.outgoing)),
+      incoming_(at(staging.incoming)),
+      whole_(at(staging.piece)) {
+  nodes_.reserve(at(ranks_));
+  rest_.reserve(3 * at(ranks_));
+}
+
+void SumCourier::begin_step(const Holdings& holdings, std::span<const Bucket> buckets) noexcept {
+  const std::scoped_lock lock(mutex_);
+  holdings_ = &holdings;
+  buckets_ = buckets;
+  posted_ = 0;
+  complete_ = 0;
+}
+
+void SumCourier::post() noexcept {
+  const std::scoped_lock lock(mutex_);
+  ++posted_;
+}
+
+void SumCourier::wait_for(std::size_t count) noexcept {
+  const Stopwatch watch;
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return complete_ >= count || failed_; });
+  waited_seconds_ += watch.seconds();
+}
+
+void SumCourier::end_step() noexcept { wait_for(buckets_.size()); }
+
+bool SumCourier::has_failed() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return failed_;
+}
+
+void SumCourier::fail() noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    failed_ = true;
+  }
+  changed_.notify_all();
+}
+
+Courier::Progress SumCourier::advance(Transport& transport) {
+  if (stage_ == Stage::idle) {
+    const std::scoped_lock lock(mutex_);
+    if (complete_ >= posted_) return Progress::idle;
+    held_ = holdings_;
+    bucket_ = &buckets_[complete_];
+    piece_ = {};
+  }
+  if (stage_ == Stage::idle) {
+    begin_piece(transport);
+    return Progress::moved;
+  }
+  if (stage_ == Stage::nodes) {
+    if (!all_done(transport, nodes_)) return Progress::waiting;
+    add_up();
+    send_sums(transport);
+    stage_ = Stage::sums;
+    return Progress::moved;
+  }
+  if (!all_done(transport, rest_)) return Progress::waiting;
+  scatter();
+  if (piece_.end < bucket_->elements) {
+    begin_piece(transport);
+    return Progress::moved;
+  }
+  stage_ = Stage::idle;
+  {
+    const std::scoped_lock lock(mutex_);
+    ++complete_;
+  }
+  changed_.notify_all();
+  return Progress::moved;
+}
+
+SumCourier::Range SumCourier::slice_of(int rank) const {
+  return {piece_.size() * rank / ranks_, piece_.size() * (rank + 1) / ranks_};
+}
+
+// Receives are posted first, so that nothing comes unexpected.
+void SumCourier::begin_piece(Transport& transport) {
+  piece_ = {piece_.end, std::min(piece_.end + most_, bucket_->elements)};
+  const std::int64_t own = slice_of(rank_).size();
+  const int nodes = held_->of(rank_);
+  for (int distance = 1; distance < ranks_; ++distance) {
+    const int from = (rank_ + ranks_ - distance) % ranks_;
+    const std::int64_t count = held_->of(from) * own;
+    if (count > 0)
+      nodes_.push_back(transport.receive(from, kNodes,
+                                         bytes_of(incoming_, held_->first[at(from)] * own, count)));
+    const Range slice = slice_of(from);
+    if (slice.size() > 0)
+      rest_.push_back(transport.receive(from, kSums, bytes_of(whole_, slice.begin, slice.size())));
+    bytes_received_ += (count + slice.size()) * std::int64_t{sizeof(float)};
+  }
+  for (int node = 0; node < nodes; ++node)
+    gather(slice_of(rank_), node, incoming_.data() + (held_->first[at(rank_)] + node) * own);
+  for (int distance = 1; distance < ranks_; ++distance) {
+    const int to = (rank_ + distance) % ranks_;
+    const Range slice = slice_of(to);
+    if (nodes == 0 || slice.size() == 0) continue;
+    const std::int64_t place = slice.begin * nodes;
+    for (int node = 0; node < nodes; ++node)
+      gather(slice, node, outgoing_.data() + place + node * slice.size());
+    rest_.push_back(transport.send(to, kNodes, bytes_of(outgoing_, place, slice.size() * nodes)));
+  }
+  stage_ = Stage::nodes;
+}
+
+// `range` of the piece, of one of the rank's nodes.
+void SumCourier::gather(const Range& range, int node, float* to) const {
+  const bool is_last = node + 1 == held_->of(rank_);
+  std::int64_t begin = piece_.begin + range.begin;
+  const std::int64_t end = piece_.begin + range.end;
+  std::int64_t tensor_begin = 0;
+  for (const SummedTensor& tensor : bucket_->tensors) {
+    const std::int64_t tensor_end = tensor_begin + tensor.elements;
+    if (begin < std::min(end, tensor_end)) {
+      const float* from = is_last ? tensor.sum : tensor.slots[at(node)];
+      const std::int64_t count = std::min(end, tensor_end) - begin;
+      to = std::copy_n(from + (begin - tensor_begin), count, to);
+      begin += count;
+    }
+    tensor_begin = tensor_end;
+  }
+}
+
+void SumCourier::scatter() const {
+  std::int64_t begin = piece_.begin;
+  std::int64_t tensor_begin = 0;
+  for (const SummedTensor& tensor : bucket_->tensors) {
+    const std::int64_t tensor_end = tensor_begin + tensor.elements;
+    if (begin < std::min(piece_.end, tensor_end)) {
+      const std::int64_t count = std::min(piece_.end, tensor_end) - begin;
+      std::copy_n(whole_.data() + (begin - piece_.begin), count,
+                  tensor.sum + (begin - tensor_begin));
+      begin += count;
+    }
+    tensor_begin = tensor_end;
+  }
+}
+
+void SumCourier::add_up() {
+  const Range own = slice_of(rank_);
+  float* nodes = incoming_.data();
+  for (const Addition& addition : held_->additions)
+    add(nodes + addition.into * own.size(), nodes + addition.from * own.size(), own.size());
+  std::copy_n(nodes, own.size(), whole_.data() + own.begin);
+}
+
+void SumCourier::send_sums(Transport& transport) {
+  const Range own = slice_of(rank_);
+  if (own.size() == 0) return;
+  for (int distance = 1; distance < ranks_; ++distance)
+    rest_.push_back(transport.send((rank_ + distance) % ranks_, kSums,
+                                   bytes_of(whole_, own.begin, own.size())));
+}
+
+bool SumCourier::all_done(Transport& transport, std::vector<Transport::Request>& requests) {
+  std::erase_if(requests, [&](Transport::Request request) { return transport.test(request); });
+  return requests.empty();
+}
+
+}  // namespace plimsoll::dist

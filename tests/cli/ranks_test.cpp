@@ -1,0 +1,247 @@
+// Several processes train one network: the same bytes with any number of them, and quick, clear
+// ends where one fails.
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "tests/cli/run_support.h"
+#include "tests/support/watchdog.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// mpirun refuses to work for root unless both are said.
+constexpr const char* kAsRoot =
+    "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 ";
+
+class RankedRuns : public SmallRuns {
+ protected:
+  void SetUp() override {
+    if (kSanitized) GTEST_SKIP() << "libmpi is not instrumented";
+    if (run_command("command -v mpirun").code != 0) GTEST_SKIP() << "there is no mpirun";
+  }
+
+  static std::string mpirun(int ranks) {
+    return std::string("env ") + kAsRoot + "timeout -s KILL 60 mpirun --oversubscribe -n " +
+           std::to_string(ranks) + " ";
+  }
+  Outcome train_ranks(int ranks, const std::string& name, const std::string& more = "") const {
+    return train(name, more, mpirun(ranks));
+  }
+  // The program's own launcher.
+  std::string launcher() const { return std::string("env ") + kAsRoot; }
+
+  // The processes that are ranks of this run.
+  std::vector<pid_t> ranks_of(const std::string& name) const {
+    std::istringstream lines(run_command("pgrep -f -- '^" PLIMSOLL_PROGRAM " train .*[-]-out " +
+                                         out(name).string() + " '; true")
+                                 .output);
+    std::vector<pid_t> pids;
+    for (std::string line; std::getline(lines, line);) pids.push_back(std::stoi(line));
+    return pids;
+  }
+  // That one of them which is this rank.
+  pid_t rank_of(const std::string& name, int rank) const {
+    for (const pid_t pid : ranks_of(name))
+      if (content("/proc/" + std::to_string(pid) + "/environ")
+              .find("OMPI_COMM_WORLD_RANK=" + std::to_string(rank) + '\0') != std::string::npos)
+        return pid;
+    return -1;
+  }
+  bool is_saved(const std::string& name) const {
+    return Background::waits_for(out(name) / "weights" / "last.safetensors");
+  }
+};
+
+constexpr const char* kParts = "--accumulate 3 --steps 12 ";
+
+TEST_F(RankedRuns, AnyNumberOfThemTrainsToTheSameBytes) {
+  const std::string settings =
+      std::string(kParts) + "--ema 0.9 --augment horizontal_flip,mixup=0.4";
+  ASSERT_EQ(train("alone", settings).code, 0);
+  for (const int ranks : {1, 2, 3}) {
+    const std::string name = "of" + std::to_string(ranks);
+    const Outcome outcome = train_ranks(ranks, name, settings);
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    EXPECT_TRUE(last_weights(out(name)) == last_weights(out("alone"))) << ranks;
+    EXPECT_EQ(lasting_results(out(name)), lasting_results(out("alone"))) << ranks;
+  }
+}
+
+// 36 samples in batches of 16: the last one has 4, in fewer parts than there are ranks.
+TEST_F(RankedRuns, BatchesThatPartsDoNotDivideAreTheSameToo) {
+  const std::string settings = "--batch 16 --accumulate 5 --epochs 2 --optimizer sgd";
+  ASSERT_EQ(train("alone", settings).code, 0);
+  for (const int ranks : {2, 4}) {
+    const std::string name = "of" + std::to_string(ranks);
+    const Outcome outcome = train_ranks(ranks, name, settings);
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    EXPECT_TRUE(last_weights(out(name)) == last_weights(out("alone"))) << ranks;
+    EXPECT_EQ(lasting_results(out(name)), lasting_results(out("alone"))) << ranks;
+  }
+}
+
+TEST_F(RankedRuns, TheReportTellsOfEachOfThem) {
+  ASSERT_EQ(train_ranks(2, "run", kParts).code, 0);
+  const auto report = nlohmann::json::parse(content(out("run") / "report.json"));
+  ASSERT_EQ(report.at("ranks").size(), 2U);
+  for (const auto& rank : report.at("ranks")) {
+    EXPECT_EQ(rank.at("threads"), 1);
+    EXPECT_GT(rank.at("measured_peak_bytes"), 0);
+    EXPECT_GT(rank.at("exchange_bytes"), 0);
+  }
+}
+
+TEST_F(RankedRuns, KilledAndResumedByOtherNumbersOfThemTheyEndTheSame) {
+  const std::string settings = "--accumulate 3 --save-every 4 --steps 40";
+  ASSERT_EQ(train("whole", settings).code, 0);
+  for (const int ranks : {3, 2, 3}) {
+    Background run(words("killed", settings), out("log"), mpirun(ranks));
+    ASSERT_TRUE(is_saved("killed")) << content(out("log"));
+    ::usleep(300'000);
+    const pid_t victim = ranks == 2 ? rank_of("killed", 0) : rank_of("killed", ranks - 1);
+    if (victim > 0) ::kill(victim, SIGKILL);
+    run.wait();
+    EXPECT_TRUE(Background::waits_until([&] { return ranks_of("killed").empty(); }));
+    expect_sound_checkpoint(out("killed"));
+  }
+  const Outcome end = train("killed", settings);
+  ASSERT_EQ(end.code, 0) << end.output;
+  EXPECT_TRUE(last_weights(out("killed")) == last_weights(out("whole")));
+  EXPECT_EQ(lasting_results(out("killed")), lasting_results(out("whole")));
+}
+
+TEST_F(RankedRuns, OneThatIsKilledIsNamedAndNobodyIsLeft) {
+  Background run(words("run", "--accumulate 3 --ranks 3 --save-every 2 --epochs 1000"), out("log"),
+                 launcher());
+  ASSERT_TRUE(is_saved("run")) << content(out("log"));
+  const pid_t victim = rank_of("run", 2);
+  ASSERT_GT(victim, 0) << content(out("log"));
+  ::kill(victim, SIGKILL);
+  const auto begin = std::chrono::steady_clock::now();
+  const Outcome outcome = run.wait();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_EQ(outcome.code, 137) << outcome.output;
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("rank 2 on .* was ended by signal 9"));
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("the checkpoint of step [0-9]+ stands"));
+  EXPECT_THAT(outcome.output, HasSubstr("resume: plimsoll train --resume " + out("run").string()));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("----------")));
+  EXPECT_TRUE(Background::waits_until([&] { return ranks_of("run").empty(); }));
+  expect_sound_checkpoint(out("run"));
+}
+
+TEST_F(RankedRuns, AfterADeathTheyAreStartedAgainAndEndTheSame) {
+  const std::string settings = "--accumulate 3 --save-every 4 --steps 60";
+  ASSERT_EQ(train("whole", settings).code, 0);
+  Background run(words("run", settings + " --ranks 2 --restarts 2"), out("log"), launcher());
+  ASSERT_TRUE(is_saved("run")) << content(out("log"));
+  const pid_t victim = rank_of("run", 1);
+  ASSERT_GT(victim, 0);
+  ::kill(victim, SIGKILL);
+  const Outcome outcome = run.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("restart 1 of 2: from step"));
+  EXPECT_TRUE(last_weights(out("run")) == last_weights(out("whole")));
+}
+
+TEST_F(RankedRuns, SignalsToTheLauncherFinishTheStepAndSave) {
+  const std::string settings = "--accumulate 2 --epochs 1000 --save-every 100000";
+  for (const auto& [signal, code] :
+       {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}, std::pair{SIGHUP, 129}}) {
+    const std::string name = "by" + std::to_string(signal);
+    Background run(words(name, settings + " --ranks 2"), out("log"), launcher());
+    ASSERT_TRUE(Background::waits_until([&] {
+      return content(out(name) / "status.json").find("\"state\": \"training\"") !=
+             std::string::npos;
+    })) << content(out("log"));
+    run.signal(signal);
+    const Outcome outcome = run.wait();
+    EXPECT_EQ(outcome.code, code) << outcome.output;
+    EXPECT_TRUE(std::filesystem::exists(out(name) / "weights" / "last.safetensors"))
+        << outcome.output;
+    EXPECT_TRUE(ranks_of(name).empty());
+  }
+}
+
+TEST_F(RankedRuns, SIGUSR1ToMpirunFinishesTheStepAndSaves) {
+  Background run(words("run", "--accumulate 2 --epochs 1000 --save-every 100000"), out("log"),
+                 std::string("env ") + kAsRoot + "mpirun --oversubscribe -n 2 ");
+  ASSERT_TRUE(Background::waits_until([&] {
+    return content(out("run") / "status.json").find("\"state\": \"training\"") != std::string::npos;
+  })) << content(out("log"));
+  run.signal(SIGUSR1);
+  const Outcome outcome = run.wait();
+  EXPECT_EQ(outcome.code, 138) << outcome.output;
+  EXPECT_TRUE(std::filesystem::exists(out("run") / "weights" / "last.safetensors"));
+}
+
+TEST_F(RankedRuns, OneThatIsStoppedIsNamed) {
+  Background run(
+      words("run", "--accumulate 3 --ranks 3 --save-every 4 --epochs 1000 --on-stall stop"),
+      out("log"), launcher());
+  ASSERT_TRUE(is_saved("run")) << content(out("log"));
+  const pid_t victim = rank_of("run", 2);
+  ASSERT_GT(victim, 0);
+  ::kill(victim, SIGSTOP);
+  const Outcome outcome = run.wait();
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("waiting for rank 2 on .*: last heard of"));
+  ::kill(victim, SIGKILL);
+  expect_sound_checkpoint(out("run"));
+}
+
+// One message, whatever the number of ranks.
+void expect_refused(const Outcome& outcome, int code, const std::string& text) {
+  EXPECT_EQ(outcome.code, code) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr(text));
+  const std::size_t first = outcome.output.find("plimsoll: ");
+  ASSERT_NE(first, std::string::npos) << outcome.output;
+  EXPECT_EQ(outcome.output.find("plimsoll: ", first + 1), std::string::npos) << outcome.output;
+  EXPECT_THAT(outcome.output, Not(HasSubstr("----------")));
+}
+
+TEST_F(RankedRuns, MoreOfThemThanPartsAreRefused) {
+  expect_refused(run_program(words("run", "--accumulate 2 --ranks 3"), launcher()), 2,
+                 "3 ranks for a batch of 2 parts");
+}
+
+TEST_F(RankedRuns, OtherWordsOnOneOfThemAreRefused) {
+  const Outcome outcome =
+      run_command(mpirun(1) + PLIMSOLL_PROGRAM + " " + words("run", kParts) + ": -n 1 " +
+                  PLIMSOLL_PROGRAM + " " + words("run", kParts) + "--seed 5");
+  EXPECT_EQ(outcome.code, 2) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("rank 1 on "));
+  EXPECT_THAT(outcome.output, HasSubstr(": command line: "));
+  EXPECT_FALSE(std::filesystem::exists(out("run")));
+}
+
+TEST_F(RankedRuns, ABudgetTooSmallForThemRefusesAllAndStartsNothing) {
+  const Outcome outcome =
+      run_program(words("run", "--accumulate 2 --ranks 2 --memory 60MiB"), launcher());
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("for 2 ranks of this host"));
+  EXPECT_FALSE(std::filesystem::exists(out("run")));
+}
+
+TEST_F(RankedRuns, DataThatIsMissingIsToldOnce) {
+  expect_refused(run_program("train nowhere --accumulate 2 --ranks 2 --threads 1 --quiet --out " +
+                                 out("run").string(),
+                             launcher()),
+                 1, "nowhere");
+}
+
+TEST_F(RankedRuns, WithoutMpirunItIsSaidWhatToInstall) {
+  expect_refused(run_program(words("run", "--accumulate 2 --ranks 2"), "env PATH=/nowhere "), 2,
+                 "--ranks: there is no mpirun; this needs Open MPI");
+}
+
+TEST_F(RankedRuns, AnotherMpisLauncherIsRefusedByName) {
+  expect_refused(run_program(words("run", kParts), "env PMI_SIZE=2 PMI_RANK=0 "), 2, "mpiexec");
+  EXPECT_EQ(run_program(words("run", kParts), "env PMI_SIZE=2 PMI_RANK=1 ").output, "");
+}
+
+}  // namespace
+}  // namespace plimsoll
