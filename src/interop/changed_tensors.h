@@ -31,7 +31,7 @@ class ChangedTensors final : public TensorFile {
 
  private:
   struct Combined {
-    std::size_t other;
+    std::size_t other = 0;
     Make make;
   };
   std::vector<float> read_whole(std::size_t tensor, std::span<std::byte> buffer) const;

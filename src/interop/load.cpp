@@ -19,7 +19,7 @@ void load(const ImportedFile& file, const std::vector<Match>& matches,
           const std::vector<NamedTensor>& weights) {
   std::map<std::string_view, const TensorView*> views;
   for (const NamedTensor& weight : weights) views[weight.name] = &weight.view;
-  alignas(8) std::array<std::byte, kPieceBytes> buffer;
+  alignas(8) std::array<std::byte, kPieceBytes> buffer{};
   std::vector<float> values;
   for (const Match& match : matches) {
     const auto view = views.find(match.parameter);

@@ -63,7 +63,7 @@ class NmsJob final : public Job {
                             .first(static_cast<std::size_t>(
                                 count_at(args.in[i + 1], n, args.in[i].spec.shape[1])));
       for (Candidate one : rows) {
-        if (by_level_) one.group = static_cast<T>(i / 2);
+        if (by_level_) one.group = static_cast<T>(static_cast<std::int64_t>(i / 2));
         all[count++] = one;
       }
     }
