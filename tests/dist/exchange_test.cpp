@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "tests/support/allocation_counter.h"
+#include "tests/support/ranks.h"
 
 namespace plimsoll::dist {
 namespace {
@@ -97,35 +98,32 @@ struct Meeting {
   std::vector<RankState> ranks;
 };
 
-// Fills in what ranks hold: nodes in slots, the last where the sum will be.
-void hold(Meeting& meeting, const Shape& shape) {
-  for (std::size_t r = 0; r < meeting.ranks.size(); ++r) {
-    RankState& rank = meeting.ranks[r];
-    const auto nodes = nodes_of(
-        range_of(static_cast<int>(r), static_cast<int>(meeting.ranks.size()), meeting.parts),
-        meeting.parts);
-    std::int64_t element = 0;
-    rank.memory.clear();
-    rank.buckets.clear();
-    for (const auto& tensors : shape) {
-      Bucket bucket;
-      for (const std::int64_t elements : tensors) {
-        SummedTensor tensor{.elements = elements, .slots = {}};
-        for (std::size_t n = 0; n < std::max<std::size_t>(1, nodes.size()); ++n) {
-          std::vector<float>& values = rank.memory.emplace_back(at(elements), NAN);
-          for (std::int64_t i = 0; i < elements && n < nodes.size(); ++i)
-            values[at(i)] = tree_sum(nodes[n].begin, nodes[n].end, element + i);
-          if (n + 1 < nodes.size())
-            tensor.slots.push_back(values.data());
-          else
-            tensor.sum = values.data();
-        }
-        element += elements;
-        bucket.elements += elements;
-        bucket.tensors.push_back(std::move(tensor));
+// Fills in what a rank holds: nodes in slots, the last where the sum will be.
+void hold(Meeting& meeting, int number, const Shape& shape) {
+  RankState& rank = meeting.ranks[at(number)];
+  const auto ranks = static_cast<int>(meeting.ranks.size());
+  const auto nodes = nodes_of(range_of(number, ranks, meeting.parts), meeting.parts);
+  std::int64_t element = 0;
+  rank.memory.clear();
+  rank.buckets.clear();
+  for (const auto& tensors : shape) {
+    Bucket bucket;
+    for (const std::int64_t elements : tensors) {
+      SummedTensor tensor{.elements = elements, .slots = {}};
+      for (std::size_t n = 0; n < std::max<std::size_t>(1, nodes.size()); ++n) {
+        std::vector<float>& values = rank.memory.emplace_back(at(elements), NAN);
+        for (std::int64_t i = 0; i < elements && n < nodes.size(); ++i)
+          values[at(i)] = tree_sum(nodes[n].begin, nodes[n].end, element + i);
+        if (n + 1 < nodes.size())
+          tensor.slots.push_back(values.data());
+        else
+          tensor.sum = values.data();
       }
-      rank.buckets.push_back(std::move(bucket));
+      element += elements;
+      bucket.elements += elements;
+      bucket.tensors.push_back(std::move(tensor));
     }
+    rank.buckets.push_back(std::move(bucket));
   }
 }
 
@@ -142,7 +140,7 @@ Meeting meet(int parts, int ranks, const Shape& shape, std::int64_t piece, std::
       rank.transport = std::make_unique<FickleTransport>(std::move(rank.transport),
                                                          splitmix64(seed) + at(r) * 1000003);
   }
-  hold(meeting, shape);
+  for (int r = 0; r < ranks; ++r) hold(meeting, r, shape);
   return meeting;
 }
 
@@ -171,16 +169,18 @@ void exchange(Meeting& meeting, std::uint64_t seed) {
   for (RankState& rank : meeting.ranks) rank.courier->end_step();
 }
 
+void expect_sums(const Meeting& meeting, std::size_t rank) {
+  std::int64_t element = 0;
+  for (const Bucket& bucket : meeting.ranks[rank].buckets)
+    for (const SummedTensor& tensor : bucket.tensors)
+      for (std::int64_t i = 0; i < tensor.elements; ++i, ++element)
+        ASSERT_EQ(tensor.sum[i], tree_sum(0, meeting.parts, element))
+            << "element " << element << " of rank " << rank << " of " << meeting.ranks.size()
+            << ", " << meeting.parts << " parts";
+}
+
 void expect_sums(const Meeting& meeting) {
-  for (std::size_t r = 0; r < meeting.ranks.size(); ++r) {
-    std::int64_t element = 0;
-    for (const Bucket& bucket : meeting.ranks[r].buckets)
-      for (const SummedTensor& tensor : bucket.tensors)
-        for (std::int64_t i = 0; i < tensor.elements; ++i, ++element)
-          ASSERT_EQ(tensor.sum[i], tree_sum(0, meeting.parts, element))
-              << "element " << element << " of rank " << r << " of " << meeting.ranks.size() << ", "
-              << meeting.parts << " parts";
-  }
+  for (std::size_t rank = 0; rank < meeting.ranks.size(); ++rank) expect_sums(meeting, rank);
 }
 
 TEST(Exchange, GivesTheTreesBitsForEveryNumberOfPartsAndRanks) {
@@ -234,7 +234,7 @@ TEST(Exchange, AllocatesNothingOnceWarm) {
   Meeting meeting = meet(8, 3, shape, 33);
   std::int64_t grown = 0;
   for (int step = 0; step < 10; ++step) {
-    hold(meeting, shape);
+    for (int r = 0; r < 3; ++r) hold(meeting, r, shape);
     for (RankState& rank : meeting.ranks) rank.courier->begin_step(meeting.holdings, rank.buckets);
     const std::int64_t before = allocations_so_far();
     for (RankState& rank : meeting.ranks)
@@ -274,6 +274,31 @@ TEST(Exchange, ARankThatIsGoneIsNoticedAtAnyMessage) {
         }
     EXPECT_TRUE(ended[0] && ended[2]) << "after " << turns << " turns";
   }
+}
+
+// As in a run: the thread of each group carries while another one posts and waits.
+TEST(Exchange, IsCarriedByTheThreadsOfGroups) {
+  constexpr int kRanks = 5;
+  const Shape shape{{50, 7}, {64}, {2}, {90}};
+  Meeting meeting = meet(8, kRanks, shape, 33);
+  const std::vector<std::string> thrown = run_ranks(kRanks, [&](dist::Group& group) {
+    RankState& rank = meeting.ranks[at(group.rank())];
+    group.carry_for(rank.courier.get());
+    for (int step = 0; step < 50; ++step) {
+      hold(meeting, group.rank(), shape);
+      rank.courier->begin_step(meeting.holdings, rank.buckets);
+      for (std::size_t bucket = 0; bucket < shape.size(); ++bucket) {
+        rank.courier->post();
+        group.wake();
+        if (step % 3 == group.rank() % 3) rank.courier->wait_for(bucket);
+      }
+      rank.courier->end_step();
+      expect_sums(meeting, at(group.rank()));
+    }
+    EXPECT_GT(rank.courier->bytes_received(), 0);
+    group.carry_for(nullptr);
+  });
+  for (const std::string& text : thrown) EXPECT_EQ(text, "");
 }
 
 TEST(Exchange, AFailureWakesWhoeverWaits) {

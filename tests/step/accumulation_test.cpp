@@ -76,6 +76,21 @@ TEST(Accumulation, EveryPartMovesTheRunningStatistics) {
             std::vector<float>(b.as<float>(), b.as<float>() + 32));
 }
 
+// The first one's: they see the same pictures, in parts of the same size or at once.
+TEST(Accumulation, RunningStatisticsMoveOnceAStepByTheMeanOverParts) {
+  Trainer parts = open_trainer();
+  Trainer whole = make_trainer({});
+  whole.open();
+  step(parts, 0);
+  step(whole, 0);
+  const TensorView a = parts.session().resident("conv1_bn/moving_mean");
+  const TensorView b = whole.session().resident("conv1_bn/moving_mean");
+  for (std::int64_t c = 0; c < 32; ++c) {
+    EXPECT_NE(b.at<float>(c), 0);
+    EXPECT_NEAR(a.at<float>(c), b.at<float>(c), 1e-7) << "channel " << c;
+  }
+}
+
 // Every kind of layer but BatchNorm, whose statistics are those of a part, not of the batch.
 nn::Heads network_without_statistics(nn::Builder& net) {
   ValueId x = net.conv2d(net.image(), 16, 3, {.stride = 2, .activation = "relu"});
