@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "cli/options.h"
 #include "cli/rank_process.h"
+#include "cli/standard_streams.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -144,6 +145,7 @@ std::vector<std::string> mpirun_words(const RankOptions& options, std::int64_t r
     add({"--mca", "btl_tcp_if_include", options.interface, "--mca", "oob_tcp_if_include",
          options.interface});
   if (std::getenv(kRunNote) != nullptr) add({"-x", kRunNote});
+  if (is_terminal(STDOUT_FILENO)) add({"-x", std::string(kTerminal) + "=1"});
   add({program_path().string()});
   all.insert(all.end(), words.begin(), words.end());
   return all;
