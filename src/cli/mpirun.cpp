@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "cli/options.h"
 #include "cli/rank_process.h"
+#include "cli/standard_streams.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -44,6 +45,8 @@ void RankOptions::add_to(CLI::App& command) {
   command.add_option("--hosts", hosts, "where they run: a:2,b:2");
   command.add_option("--restarts", restarts, "start them again so often where one dies");
   command.add_option("--interface", interface, "the network between hosts: eth0");
+  command.add_option("--rank-timeout", timeout, "seconds that a rank may be silent before all end")
+      ->capture_default_str();
   command.add_flag("--mixed-hosts", mixed_hosts,
                    "hosts of different processors; bits then depend on who computes what");
   command.add_flag("--verbose", verbose, "print the words that start the ranks");
@@ -56,6 +59,7 @@ void RankOptions::check() const {
   if (ranks < 0 || ranks > kMostRanks)
     refuse("--ranks", std::to_string(ranks), "expected 1 to 4096");
   if (restarts < 0) refuse("--restarts", std::to_string(restarts), "expected 0 or more");
+  if (!(timeout >= 5)) refuse("--rank-timeout", fmt::format("{:g}", timeout), "expected 5 or more");
   if (!hosts.empty()) parse_hosts(hosts);
 }
 
@@ -144,6 +148,7 @@ std::vector<std::string> mpirun_words(const RankOptions& options, std::int64_t r
     add({"--mca", "btl_tcp_if_include", options.interface, "--mca", "oob_tcp_if_include",
          options.interface});
   if (std::getenv(kRunNote) != nullptr) add({"-x", kRunNote});
+  if (is_terminal(STDOUT_FILENO)) add({"-x", std::string(kTerminal) + "=1"});
   add({program_path().string()});
   all.insert(all.end(), words.begin(), words.end());
   return all;

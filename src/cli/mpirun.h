@@ -14,6 +14,7 @@ struct RankOptions {
   std::string hosts;       // "a:2,b:2"; empty: this one
   std::int64_t restarts = 0;
   std::string interface;  // of the network; empty: MPI chooses
+  double timeout = 600;   // seconds that a rank may be silent
   bool mixed_hosts = false;
   bool verbose = false;
 

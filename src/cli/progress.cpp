@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/memory_usage.h"
+#include "cli/standard_streams.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -25,7 +26,7 @@ std::string duration_text(double seconds) {
 }
 
 PhaseBar::PhaseBar(std::string what, bool quiet)
-    : what_(std::move(what)), quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+    : what_(std::move(what)), quiet_(quiet), terminal_(is_terminal(STDERR_FILENO)) {}
 
 PhaseBar::~PhaseBar() {
   if (drawn_ && terminal_) fmt::print(stderr, "\r\x1b[K");
@@ -56,7 +57,7 @@ ProgressPrinter::ProgressPrinter(bool quiet, std::int64_t budget_bytes, const Ta
       metric_(task.metrics()[0]),
       headline_(headline_of(task)),
       validated_(task.metrics()[headline_]),
-      terminal_(isatty(STDOUT_FILENO) == 1),
+      terminal_(is_terminal(STDOUT_FILENO)),
       last_(std::chrono::steady_clock::now()) {}
 
 std::string ProgressPrinter::line_of(const Progress& p) const {

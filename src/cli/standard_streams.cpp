@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 
 namespace plimsoll::cli {
@@ -47,6 +48,12 @@ void keep_streams_going() {
   if (std::FILE* stream = open_over(output, ::isatty(STDOUT_FILENO) == 1 ? _IOLBF : _IOFBF))
     stdout = stream;
   if (std::FILE* stream = open_over(errors, _IONBF)) stderr = stream;
+}
+
+bool is_terminal(int descriptor) {
+  if (std::getenv("OMPI_COMM_WORLD_RANK") != nullptr && std::getenv(kTerminal) == nullptr)
+    return false;
+  return ::isatty(descriptor) == 1;
 }
 
 int finish_standard_output() {

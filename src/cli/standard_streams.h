@@ -11,4 +11,9 @@ void keep_streams_going();
 // or 0. A reader who went away (`| head`) has what it wanted and is no failure.
 int finish_standard_output();
 
+// Whether people look at it as it is written. mpirun gives its ranks a terminal, whatever is behind
+// it: only our launcher knows, and says so in kTerminal.
+bool is_terminal(int descriptor);
+inline constexpr const char* kTerminal = "PLIMSOLL_TERMINAL";
+
 }  // namespace plimsoll::cli

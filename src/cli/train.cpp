@@ -122,6 +122,12 @@ void check(Settings& s, dist::Group* group) {
     s.check();
     s.check_run_options();
     check_parts(s.place.ranks, s.memory.accumulate);
+    if (s.model.batch_max && s.place.ranks > 1)
+      throw UsageError({.where = "--batch",
+                        .got = "'max' with several ranks, of which each would find its own",
+                        .expected = "expected a number",
+                        .hint = "`plimsoll plan --ranks N --batch max` finds what fits"});
+    s.run.rank_timeout = s.ranks.timeout;
   };
   if (group == nullptr) return check_here();
   s.place = {.rank = group->rank(), .ranks = group->ranks(), .group = group};

@@ -276,6 +276,7 @@ std::string Recorder::status_json(std::string_view state) const {
   json["state"] = !stopped_by_ ? state : is_done(*stopped_by_) ? "done" : "stopped";
   json["model"] = options_.model;
   json["data"] = options_.data;
+  if (options_.group != nullptr) json["ranks"] = options_.group->ranks();
   json["epoch"] = progress_.epoch;
   json["epochs"] = options_.epochs;
   json["step"] = state_.step;

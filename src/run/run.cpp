@@ -39,7 +39,7 @@ RunLoop::RunLoop(Trainer& trainer, const RunData& data, const RunOptions& option
           task_.make_tally(options.leads() ? options.out : std::filesystem::temp_directory_path())),
       monitor_({.every_second =
                     [this](Activity activity) {
-                      ranks_.beat(step_now_, doing_text(activity));
+                      keep_in_touch(activity);
                       recorder_.write_status(to_string(activity));
                       pictures_.note_memory();
                     },

@@ -75,6 +75,8 @@ class RunLoop {
   // With other ranks: what all decide before a step; false where it is not to be done.
   bool decide(const std::optional<Complaint>& failure);
   RankReport rank_report() const;
+  // By the monitor, every second: others hear of this rank, and one that is lost ends the run.
+  void keep_in_touch(Activity activity);
   // What the rank is at, for others to read.
   std::string doing_text(Activity activity) const;
   std::int64_t last_epoch() const;

@@ -37,7 +37,8 @@ struct RunOptions {
   RunIdentity identity;
   // Of several ranks, which outlives the run: all of them run the same, and rank 0 alone writes.
   dist::Group* group = nullptr;
-  int threads = 1;  // of this rank, for the records
+  int threads = 1;            // of this rank, for the records
+  double rank_timeout = 600;  // seconds of silence after which a rank is lost, and the run with it
   std::int64_t budget_bytes = kUnlimited.count;
   std::int64_t predicted_bytes = 0;
   Ledger ledger;

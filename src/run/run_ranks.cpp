@@ -221,6 +221,16 @@ std::string RunRanks::stall_text(std::int64_t step) const {
   return text;
 }
 
+std::string RunRanks::lost_text(double seconds) const {
+  if (group_ == nullptr) return {};
+  for (const dist::Heard& heard : group_->heard())
+    if (heard.seconds_ago > seconds)
+      return fmt::format("{}: silent for {:.0f} s, last heard of at step {}, {}",
+                         group_->name(heard.rank), heard.seconds_ago, heard.beat.step,
+                         heard.beat.doing_text());
+  return {};
+}
+
 std::vector<RankReport> RunRanks::gather(const RankReport& mine) {
   if (group_ == nullptr) return {};
   Packer packer;

@@ -28,7 +28,7 @@ void share_tensors(dist::Group& group, const Trainer& trainer);
 std::string share_text(dist::Group& group, std::string text);
 RunState share_state(dist::Group& group, const RunState& state);
 
-// For the thread of the run, but tell(), stall_text() and beat(), which are for any.
+// For the thread of the run, but tell(), beat(), stall_text() and lost_text(), which are for any.
 class RunRanks {
  public:
   // `group` may be null.
@@ -64,6 +64,9 @@ class RunRanks {
   void beat(std::int64_t step, const std::string& doing);
   // Who is waited for, in words; empty where nobody is behind.
   std::string stall_text(std::int64_t step) const;
+
+  // Of whom nothing was heard for so long, in words; empty where there is nobody.
+  std::string lost_text(double seconds) const;
 
   // What every rank was, for the report: by rank 0, and the others join in.
   std::vector<RankReport> gather(const RankReport& mine);

@@ -25,6 +25,15 @@ bool RunLoop::decide(const std::optional<Complaint>& failure) {
   return !is_stop_decided_;
 }
 
+void RunLoop::keep_in_touch(Activity activity) {
+  if (!ranks_.has_others()) return;
+  ranks_.beat(step_now_, doing_text(activity));
+  const std::string lost = ranks_.lost_text(options_.rank_timeout);
+  if (lost.empty()) return;
+  recorder_.log(lost);
+  options_.stalled(lost, true);
+}
+
 std::string RunLoop::doing_text(Activity activity) const {
   std::string text(to_string(activity));
   // The file that has been read the longest, where reading takes long.

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "tests/cli/fitted_run.h"
 #include "tests/cli/run_support.h"
-#include "tests/support/watchdog.h"
 
 namespace plimsoll {
 namespace {
@@ -191,6 +191,73 @@ TEST_F(RankedRuns, OneThatIsStoppedIsNamed) {
   EXPECT_THAT(outcome.output, testing::ContainsRegex("waiting for rank 2 on .*: last heard of"));
   ::kill(victim, SIGKILL);
   expect_sound_checkpoint(out("run"));
+}
+
+// The file is read once by the scan of each rank; then the first to meet it again fails.
+TEST_F(RankedRuns, APictureThatGoesBadOnOneOfThemIsToldOnceWithItsFile) {
+  SKIP_WITHOUT_PRELOAD();
+  const Outcome outcome =
+      train("run", "--accumulate 3 --ranks 3 --epochs 50 --save-every 100000",
+            launcher() +
+                "LD_PRELOAD=" PLIMSOLL_FILE_FAULTS
+                " FAULT_PATH=c1/03.bmp FAULT_CALLS=r FAULT_AT=4 FAULT_COUNT=9999 FAULT_DO=" +
+                std::to_string(EIO) + " ");
+  EXPECT_EQ(outcome.code, 1) << outcome.output;
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("plimsoll: rank [0-2] on .*c1/03.bmp"));
+  EXPECT_EQ(outcome.output.find("plimsoll: "), outcome.output.rfind("plimsoll: "))
+      << outcome.output;
+  // The last good step is saved.
+  EXPECT_TRUE(std::filesystem::exists(out("run") / "weights" / "last.safetensors"));
+  expect_sound_checkpoint(out("run"));
+}
+
+TEST_F(RankedRuns, ADiskThatStaysFullEndsAllWithTheOldCheckpoint) {
+  SKIP_WITHOUT_PRELOAD();
+  const Outcome outcome =
+      train("run", "--accumulate 2 --ranks 2 --steps 20 --save-every 6",
+            launcher() +
+                "LD_PRELOAD=" PLIMSOLL_FILE_FAULTS
+                " FAULT_PATH=last.safetensors FAULT_CALLS=s FAULT_AT=2 FAULT_COUNT=999 "
+                "FAULT_DO=" +
+                std::to_string(ENOSPC) + " ");
+  EXPECT_EQ(outcome.code, 1) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("not saved since step 6"));
+  EXPECT_EQ(SafetensorsReader(out("run") / "weights/last.safetensors").metadata().at("step"), "6");
+  EXPECT_TRUE(ranks_of("run").empty());
+}
+
+// mpirun and all ranks in one group of exactly what the smallest plan of each asks for.
+TEST_F(RankedRuns, TheyFitInAControlGroupOfTheBudgetOfTheirHost) {
+  for (const int ranks : {2, 4}) {
+    const std::string name = "of" + std::to_string(ranks);
+    const std::string settings =
+        "--batch 16 --accumulate 4 --steps 8 --ranks " + std::to_string(ranks);
+    constexpr std::int64_t kMiB = 1 << 20;
+    const std::int64_t budget = (20 + ranks * 64) * kMiB;
+    const MemoryGroup group(budget);
+    const Outcome outcome = run_program(
+        words(name, settings + " --memory " + std::to_string(budget)), group.enter() + launcher());
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    const auto report = nlohmann::json::parse(content(out(name) / "report.json"));
+    for (const auto& rank : report.at("ranks")) expect_exact(rank, name);
+  }
+}
+
+TEST_F(RankedRuns, AnEvaluationByAnyNumberOfThemFindsTheSame) {
+  ASSERT_EQ(train("run", kParts).code, 0);
+  const auto evaluate = [&](const std::string& before) {
+    const Outcome outcome =
+        run_program("eval " + out("run").string() + " " + images_.folder().path().string() +
+                        " --threads 1 --json",
+                    before);
+    EXPECT_EQ(outcome.code, 0) << outcome.output;
+    nlohmann::json found = json_in(outcome.output);
+    found.erase("predicted_bytes");
+    found.erase("measured_peak_bytes");
+    return found;
+  };
+  const nlohmann::json alone = evaluate("");
+  for (const int ranks : {2, 3, 4}) EXPECT_EQ(evaluate(mpirun(ranks)), alone) << ranks;
 }
 
 // One message, whatever the number of ranks.
