@@ -127,6 +127,11 @@ void check(Settings& s, dist::Group* group) {
                         .got = "'max' with several ranks, of which each would find its own",
                         .expected = "expected a number",
                         .hint = "`plimsoll plan --ranks N --batch max` finds what fits"});
+    if (s.memory.stash != "f32" && s.place.ranks > 1)
+      throw UsageError({.where = "--stash",
+                        .got = s.memory.stash + " with several ranks, whose plans may differ",
+                        .expected = "expected f32: what is rounded would depend on who computes it",
+                        .hint = "--accumulate and --spill save memory, and change no bit"});
     s.run.rank_timeout = s.ranks.timeout;
   };
   if (group == nullptr) return check_here();

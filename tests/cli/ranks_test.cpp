@@ -275,6 +275,12 @@ TEST_F(RankedRuns, MoreOfThemThanPartsAreRefused) {
                  "3 ranks for a batch of 2 parts");
 }
 
+// Which values are rounded would follow from the plan of whoever computes a part.
+TEST_F(RankedRuns, SixteenBitStashesAreRefused) {
+  expect_refused(run_program(words("run", "--accumulate 2 --ranks 2 --stash f16"), launcher()), 2,
+                 "--stash: f16 with several ranks");
+}
+
 TEST_F(RankedRuns, OtherWordsOnOneOfThemAreRefused) {
   const Outcome outcome =
       run_command(mpirun(1) + PLIMSOLL_PROGRAM + " " + words("run", kParts) + ": -n 1 " +
