@@ -168,16 +168,18 @@ class RunNote {
 
 void tell_of_death(const Ended& ended, const std::filesystem::path& out) {
   const std::optional<Death> death = find_death(ended.boxes);
+  const std::optional<std::string> lost = find_lost_host(ended.boxes);
   const std::optional<std::int64_t> step = last_saved_step(out);
-  std::string text = death ? fmt::format("rank {} on {} was ended by signal {} ({})", death->rank,
-                                         death->host, death->signal, ::strsignal(death->signal))
-                           : fmt::format("mpirun ended with {}", ended.code);
+  std::string text = death  ? fmt::format("rank {} on {} was ended by signal {} ({})", death->rank,
+                                          death->host, death->signal, ::strsignal(death->signal))
+                     : lost ? fmt::format("the host {} is gone", *lost)
+                            : fmt::format("mpirun ended with {}", ended.code);
   text += step ? fmt::format("; the checkpoint of step {} stands", *step)
                : "; no checkpoint was written";
   fmt::print(stderr, "plimsoll: {}\n", text);
   if (step) fmt::print(stderr, "resume: plimsoll train --resume {} --ranks N\n", out.string());
   // What mpirun says of itself: no slots, no such host.
-  if (!death && !ended.boxes.empty()) fmt::print(stderr, "{}", ended.boxes);
+  if (!death && !lost && !ended.boxes.empty()) fmt::print(stderr, "{}", ended.boxes);
 }
 
 // A rank that died may live the next time; what was refused will be again.

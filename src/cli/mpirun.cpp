@@ -113,6 +113,13 @@ std::optional<Death> find_death(const std::string& text) {
   return Death{std::stoi(found[1]), found[2], std::stoi(found[3])};
 }
 
+std::optional<std::string> find_lost_host(const std::string& text) {
+  static const std::regex kLost(R"(Remote daemon: \S+ on node (\S+))");
+  std::smatch found;
+  if (!std::regex_search(text, found, kLost)) return std::nullopt;
+  return found[1].str();
+}
+
 std::vector<std::string> mpirun_words(const RankOptions& options, std::int64_t ranks,
                                       const std::vector<Host>& hosts,
                                       std::optional<std::int64_t> threads,

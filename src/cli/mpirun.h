@@ -46,6 +46,8 @@ struct Death {
   int signal = 0;
 };
 std::optional<Death> find_death(const std::string& text);
+// The host that mpirun has lost, likewise.
+std::optional<std::string> find_lost_host(const std::string& text);
 
 // Where a launched rank 0 tells its run directory: a file of that name.
 inline constexpr const char* kRunNote = "PLIMSOLL_RUN_NOTE";
