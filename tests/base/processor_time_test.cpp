@@ -7,14 +7,16 @@
 namespace plimsoll {
 namespace {
 
+// A hypervisor may keep the processor for itself meanwhile, of which the kernel tells neither.
 TEST(ProcessorTime, GrowsWithWork) {
   const std::optional<ProcessorTime> before = processor_time();
   if (!before) GTEST_SKIP() << "this kernel does not tell";
   const Stopwatch watch;
-  while (watch.seconds() < 0.05) continue;
-  const ProcessorTime got = *processor_time() - *before;
+  ProcessorTime got;
+  while (got.running + got.waiting < 0.04 && watch.seconds() < 30)
+    got = *processor_time() - *before;
   EXPECT_GT(got.running, 0);
-  EXPECT_GT(got.running + got.waiting, 0.04);
+  EXPECT_GE(got.running + got.waiting, 0.04);
   EXPECT_LE(got.share(), 1);
 }
 

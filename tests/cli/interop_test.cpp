@@ -136,7 +136,8 @@ TEST_F(OtherPrograms, FrozenBodiesTakeLessAndThawAtASmallRate) {
   const auto optimizer_bytes = [&](const std::string& more) {
     const Outcome plan =
         run_program("plan --model xception_mini --batch 8 --threads 1 --json " + more);
-    for (const auto& line : nlohmann::json::parse(plan.output)["ledger"])
+    const auto ledger = nlohmann::json::parse(plan.output)["ledger"];
+    for (const auto& line : ledger)
       if (line["line"] == "optimizer") return line["bytes"].get<std::int64_t>();
     return std::int64_t{-1};
   };

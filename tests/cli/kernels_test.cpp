@@ -68,9 +68,9 @@ TEST_F(Kernels, OfHeadsThatLevelsShareAreShownLevelByLevel) {
       "bench --model fasterrcnn_mini --image 64x96 --batch 1 --steps 1 --threads 1 "
       "--layers --json");
   ASSERT_EQ(bench.code, 0) << bench.output;
+  const auto layers = nlohmann::json::parse(bench.output)["layers"];
   std::set<std::string> rows;
-  for (const auto& layer : nlohmann::json::parse(bench.output)["layers"])
-    rows.insert(layer["name"].get<std::string>());
+  for (const auto& layer : layers) rows.insert(layer["name"].get<std::string>());
   for (const char* level : {"16x24", "8x12", "4x6", "2x3"})
     EXPECT_TRUE(rows.contains("rpn.head.conv.0.0 " + std::string(level))) << level;
   EXPECT_TRUE(rows.contains("backbone.body.conv1"));

@@ -42,6 +42,10 @@ TEST(Args, SayEveryOptionOfTrain) {
   // Where the run is, and how the program speaks.
   for (const char* more : {"out", "resume", "fresh", "json", "quiet", "config", "help"})
     expected.emplace_back(more);
+  // Who computes: no part of what a run is.
+  for (const char* more :
+       {"ranks", "hosts", "restarts", "interface", "rank-timeout", "mixed-hosts", "verbose"})
+    expected.emplace_back(more);
   EXPECT_THAT(options, testing::UnorderedElementsAreArray(expected));
 }
 

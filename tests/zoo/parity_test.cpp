@@ -42,9 +42,11 @@ TEST(Zoo, EveryNetworkIsComparedWithKeras) {
   std::set<std::string_view> compared(kLarge.begin(), kLarge.end());
   compared.insert(kSlowToCompare.begin(), kSlowToCompare.end());
   compared.insert({"inception_mini", "xception_mini", "resnet20"});  // mini_networks()
-  for (const char* file : {"retinanet", "fasterrcnn"})               // their own parity tests
-    for (const auto& [name, golden] : tests::load_golden(file)["networks"].items())
+  for (const char* file : {"retinanet", "fasterrcnn"}) {             // their own parity tests
+    const nlohmann::json detectors = tests::load_golden(file)["networks"];
+    for (const auto& [name, golden] : detectors.items())
       compared.insert(zoo::find_network(name).name);
+  }
   for (const zoo::Network& network : zoo::networks()) EXPECT_EQ(compared.count(network.name), 1U);
   EXPECT_EQ(compared.size(), zoo::networks().size());
 }
