@@ -18,6 +18,7 @@
 #include "base/files.h"
 #include "base/packed.h"
 #include "cli/exit_code.h"
+#include "cli/mpirun.h"
 #include "cli/options.h"
 #include "dist/agreement.h"
 #include "dist/mpi_transport.h"
@@ -278,8 +279,11 @@ RankShare share_of_host(dist::Group* group, std::optional<std::int64_t> threads,
     for (int rank = 0; rank < group->ranks(); ++rank)
       if (rank == 0 || group->host(rank) != group->host(rank - 1))
         hosts += (hosts.empty() ? "" : ", ") + group->host(rank);
-    fmt::print("{} ranks on {}; SIGUSR1 finishes the step and saves, Ctrl-C ends mpirun at once\n",
-               group->ranks(), hosts);
+    // The launcher turns Ctrl-C into SIGUSR1; a plain mpirun does not.
+    const bool is_launched = std::getenv(kRunNote) != nullptr;
+    fmt::print(
+        "{} ranks on {}{}\n", group->ranks(), hosts,
+        is_launched ? "" : "; SIGUSR1 finishes the step and saves, Ctrl-C ends mpirun at once");
     if (!remark.empty()) fmt::print("{}\n", remark);
   }
   return {each, budget_of_rank(*group, leads ? budget_of(memory) : job::find_budget(memory))};
