@@ -1,4 +1,6 @@
 // y = x w + b: a fully connected layer.
+#include <algorithm>
+
 #include "kernels/clear.h"
 #include "kernels/gemm.h"
 #include "ops/rules.h"
@@ -44,15 +46,22 @@ Specs infer_grad_kernel(const Attrs&, std::span<const Spec> in) {
   return {plain({x.shape[1], dy.shape[1]}, x.dtype)};
 }
 
+template <class T>
+void add_row(T factor, const T* row, T* sum, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) sum[i] += factor * row[i];
+}
+
+// Row by row of the weights: in the order of the columns every element would come from afar.
 void forward_ref(const Attrs&, const Args& args) noexcept {
   const TensorView &x = args.in[0], &w = args.in[1], &y = args.out[0];
   for_real(x.spec.dtype, [&]<class T>(T) {
-    for (std::int64_t n = 0; n < y.spec.shape[0]; ++n)
-      for (std::int64_t o = 0; o < y.spec.shape[1]; ++o) {
-        T sum = args.in.size() > 2 ? args.in[2].at<T>(o) : T(0);
-        for (std::int64_t i = 0; i < w.spec.shape[0]; ++i) sum += x.at<T>(n, i) * w.at<T>(i, o);
-        y.at<T>(n, o) = sum;
-      }
+    const std::int64_t rows = y.spec.shape[0], columns = y.spec.shape[1];
+    for (std::int64_t n = 0; n < rows; ++n)
+      for (std::int64_t o = 0; o < columns; ++o)
+        y.at<T>(n, o) = args.in.size() > 2 ? args.in[2].at<T>(o) : T(0);
+    for (std::int64_t i = 0; i < w.spec.shape[0]; ++i)
+      for (std::int64_t n = 0; n < rows; ++n)
+        add_row(x.at<T>(n, i), w.image<T>(i), y.image<T>(n), columns);
   });
 }
 
@@ -71,12 +80,12 @@ void grad_input_ref(const Attrs&, const Args& args) noexcept {
 void grad_kernel_ref(const Attrs&, const Args& args) noexcept {
   const TensorView &x = args.in[0], &dy = args.in[1], &dw = args.out[0];
   for_real(dy.spec.dtype, [&]<class T>(T) {
-    for (std::int64_t i = 0; i < dw.spec.shape[0]; ++i)
-      for (std::int64_t o = 0; o < dw.spec.shape[1]; ++o) {
-        T sum = 0;
-        for (std::int64_t n = 0; n < dy.spec.shape[0]; ++n) sum += x.at<T>(n, i) * dy.at<T>(n, o);
-        dw.at<T>(i, o) = sum;
-      }
+    const std::int64_t columns = dw.spec.shape[1];
+    for (std::int64_t i = 0; i < dw.spec.shape[0]; ++i) {
+      std::fill_n(dw.image<T>(i), columns, T(0));
+      for (std::int64_t n = 0; n < dy.spec.shape[0]; ++n)
+        add_row(x.at<T>(n, i), dy.image<T>(n), dw.image<T>(i), columns);
+    }
   });
 }
 
