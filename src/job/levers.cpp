@@ -19,7 +19,7 @@ class Variants {
  public:
   Variants(const VariantMaker& make, const PlannedRun& run) : make_(make), run_(run) {}
 
-  std::int64_t least_batch() const { return make_.least_batch; }
+  std::int64_t least_batch() const { return make_.ranks; }
   std::int64_t estimate(std::int64_t batch, std::int64_t accumulate) const {
     Variant variant = make_(batch, accumulate);
     const PlannedTapes planned = variant.trainer.tapes().plan(run_.plan.floor_fates);
@@ -164,7 +164,9 @@ std::vector<Lever> find_levers(const VariantMaker& make, const MemorySettings& o
   };
   Means more = options.means();
   more.half = true;
-  if (more != options.means()) with_means(more, "--stash f16", "16-bit stash, lossy");
+  // Ranks refuse it: their plans may round different values.
+  if (more != options.means() && make.ranks == 1)
+    with_means(more, "--stash f16", "16-bit stash, lossy");
   more = options.means();
   more.spill = true;
   if (more != options.means()) with_means(more, "--spill DIR", "to a file, lossless, slow");
@@ -180,6 +182,10 @@ std::vector<Lever> find_levers(const VariantMaker& make, const MemorySettings& o
                       "micro-batches; BatchNorm sees each on its own"});
     break;
   }
+  // Sums of parts are held, too: where weights are what takes the room, parts gain nothing.
+  std::erase_if(levers, [&](const Lever& lever) {
+    return lever.floor_bytes >= run.plan.floor_bytes && lever.floor_bytes > budget;
+  });
   // Where data is what takes the room, of the others only those count that are enough.
   if (is_bound_by_input(run))
     std::erase_if(levers, [&](const Lever& lever) { return lever.floor_bytes > budget; });

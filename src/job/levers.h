@@ -25,8 +25,8 @@ struct Variant {
 };
 struct VariantMaker {
   std::function<Variant(std::int64_t batch, std::int64_t accumulate, int threads)> make;
-  int threads = 1;               // the OpenMP team has so many
-  std::int64_t least_batch = 1;  // that every rank has a part of
+  int threads = 1;         // the OpenMP team has so many
+  std::int64_t ranks = 1;  // that share a batch: of the smallest each has an image
 
   Variant operator()(std::int64_t batch, std::int64_t accumulate) const {
     return make(batch, accumulate, threads);

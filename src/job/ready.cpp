@@ -70,7 +70,7 @@ VariantMaker variants_of(const TrainingSettings& settings, const TrainingData* d
       around.exchange_bytes = trainer.exchange_bytes() + mpi_bytes(settings.place.ranks);
     return Variant{std::move(trainer), around};
   };
-  return {.make = make, .threads = threads, .least_batch = settings.place.ranks};
+  return {.make = make, .threads = threads, .ranks = settings.place.ranks};
 }
 
 Ready make_ready(TrainingSettings& settings, const TrainingData* data, const Budget& budget,
