@@ -25,8 +25,21 @@ PROPOSED = {"rpn_pre_nms_top_n_train": 600, "rpn_pre_nms_top_n_test": 600,
             "rpn_post_nms_top_n_train": 300, "rpn_post_nms_top_n_test": 300,
             "box_batch_size_per_image": 64}
 
-# torchvision's compiled RoIAlign is not there; this one is Python, and in double.
-_roi_align = sys.modules["torchvision.ops.roi_align"]._roi_align.__wrapped__
+# torchvision's compiled RoIAlign is not there; this one is Python, and in double. Unlike the compiled
+# one it takes the border's value for samples that lie more than a cell outside, which count as 0.
+_module = sys.modules["torchvision.ops.roi_align"]
+_roi_align = _module._roi_align.__wrapped__
+_clamped = _module._bilinear_interpolate
+
+
+def _interpolated(image, picture, y, x, ymask, xmask):
+    height, width = image.shape[2:]
+    inside_y, inside_x = (y >= -1) & (y <= height), (x >= -1) & (x <= width)
+    return _clamped(image, picture, y, x, ymask, xmask) * (
+        inside_y[:, None, :, None, :, None] & inside_x[:, None, None, :, None, :])
+
+
+_module._bilinear_interpolate = _interpolated
 poolers.roi_align = lambda x, boxes, output_size, spatial_scale, sampling_ratio: _roi_align(
     x, boxes, spatial_scale, *output_size, sampling_ratio, False)
 
