@@ -1,7 +1,7 @@
 """Networks of the zoo in PyTorch, layer for layer those of `plimsoll summary`."""
 
 import torch
-from torch import nn
+from torch import library, nn
 from torch.nn import functional as F
 
 
@@ -221,7 +221,7 @@ def retinanet_r50(batch, image):
     for op in ("nms(Tensor dets, Tensor scores, float t) -> Tensor",
                "qnms(Tensor dets, Tensor scores, float t, float scale, float zero) -> Tensor"):
         try:
-            torch.library.define(f"torchvision::{op.split('(')[0]}", op[op.index("("):])
+            library.define(f"torchvision::{op.split('(')[0]}", op[op.index("("):])
         except RuntimeError:
             pass
     from torchvision.models.detection import retinanet_resnet50_fpn

@@ -1,13 +1,14 @@
 """Import this before torchvision: its compiled ops do not load into every torch, so what its Python
 asks for is defined here, in Python and in double."""
 import torch
+from torch import library
 
-torch.library.define("torchvision::nms", "(Tensor dets, Tensor scores, float t) -> Tensor")
-torch.library.define(
+library.define("torchvision::nms", "(Tensor dets, Tensor scores, float t) -> Tensor")
+library.define(
     "torchvision::qnms", "(Tensor dets, Tensor scores, float t, float scale, float zero) -> Tensor")
 
 
-@torch.library.impl("torchvision::nms", "CPU")
+@library.impl("torchvision::nms", "CPU")
 def nms(boxes, scores, threshold):
     boxes = boxes.double()
     area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
