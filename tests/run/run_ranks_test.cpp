@@ -63,14 +63,10 @@ class RankRun {
     TrainerOptions options{.input = {.batch = kBatch, .channels = 1, .image = 28},
                            .train_batches = {kBatch, kImages % kBatch},
                            .accumulate = kParts,
+                           .place = dist::place_in(group),
                            .evaluate_batches = {kBatch, kImages % kBatch},
                            .task = make_classification({.classes = 2, .class_names = {"c0", "c1"}}),
                            .tuning = {.average = 0.5}};
-    if (group != nullptr) {
-      options.rank = group->rank();
-      options.ranks = group->ranks();
-      options.group = group;
-    }
     return Trainer(
         op_table(),
         [](nn::Builder& net) {
@@ -160,9 +156,9 @@ TEST(RunOfRanks, SharesWhatRankZeroHas) {
     RunState state{.step = 5, .epoch = 1};
     state.metric_sums["correct"] = 0.1 + 0.2;
     state.best = 1.0 / 3;
-    const RunState heard = share_state(group, group.rank() == 0 ? state : RunState{});
+    const RunState heard = share_state(&group, group.rank() == 0 ? state : RunState{});
     EXPECT_EQ(heard, state);
-    EXPECT_EQ(share_text(group, group.rank() == 0 ? "runs/a" : "other"), "runs/a");
+    EXPECT_EQ(share_text(&group, group.rank() == 0 ? "runs/a" : "other"), "runs/a");
   });
 }
 
