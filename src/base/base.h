@@ -1,6 +1,7 @@
 // The front door of base: what every folder stands on, without a word of the domain.
 #pragma once
 
+#include "base/bf16.h"          // IWYU pragma: export
 #include "base/bytes.h"         // IWYU pragma: export
 #include "base/cgroup.h"        // IWYU pragma: export
 #include "base/cpu.h"           // IWYU pragma: export

@@ -83,7 +83,7 @@ std::string checksum(const Session& session) {
 }
 
 int run(const Settings& settings) {
-  settings.memory.check();
+  settings.memory.check(settings.model.is_short());
   if (settings.steps < 1)
     throw UsageError({.where = "--steps",
                       .got = std::to_string(settings.steps),

@@ -167,7 +167,7 @@ int run(const Settings& s, dist::Group* group) {
   const bool leads = dist::leads(group);
   const bool quiet = s.common.quiet || s.common.json || !leads;
   job::TrainedModel trained = dist::make_on_all(group, [&] {
-    s.memory.check();
+    s.memory.check(s.model.is_short());
     return job::find_trained(s.weights, s.model);
   });
   const RankShare share = share_of_host(group, s.threads, s.memory, true);

@@ -125,6 +125,11 @@ void add_options(CLI::App& command, job::ModelSettings& s) {
   command.add_option("--classes", s.classes, "width of the head");
   command.add_option("--dropout", s.dropout, "rate before the head; default: the network's own");
   command.add_flag("--aux", s.auxiliary, "add the auxiliary head (inception_v3)");
+  command
+      .add_option("--precision", s.precision,
+                  "of what lies between layers: f32, or bf16, which takes half the memory (lossy; "
+                  "weights, sums and losses stay f32)")
+      ->capture_default_str();
 }
 
 void add_options(CLI::App& command, job::MemorySettings& s) {

@@ -70,6 +70,10 @@ void add_memory(nlohmann::ordered_json& json, std::int64_t predicted_bytes) {
 
 std::string lossy_text(const job::MemorySettings& options, const job::ModelSettings& model) {
   std::string text;
+  if (model.is_short())
+    text +=
+        "note: --precision bf16 is lossy: what lies between layers is rounded to 8 significant bits"
+        "; on this processor it saves memory, not time\n";
   if (options.stash == "f16")
     text +=
         "note: --stash f16 is lossy: gradients are computed from activations rounded to 16 bits\n";

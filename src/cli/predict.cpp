@@ -119,7 +119,7 @@ Opened open(const Settings& s, job::TrainedModel& trained, const SourcePtr& sour
 }
 
 int run(const Settings& s) {
-  s.memory.check();
+  s.memory.check(s.model.is_short());
   const int threads = use_threads(s.threads);
   const CrowdMonitor crowding(threads);
   job::TrainedModel trained = job::find_trained(s.weights, s.model);

@@ -21,7 +21,7 @@ class Operands {
       views_.push_back(
           {.data = arenas_.back()->at(0), .spec = spec, .image_stride = spec.image_elements()});
       operands_.push_back({.spec = spec});
-      if (spec.dtype == DType::f32) fill(views_.back());
+      if (widened(spec.dtype) == DType::f32) fill(views_.back());
     }
   }
   std::span<const Operand> operands() const { return operands_; }
@@ -31,11 +31,12 @@ class Operands {
   // Not zeros, which some processors multiply faster, and nothing that grows or underflows.
   static void fill(const TensorView& view) {
     std::uint32_t state = 1;
-    float* floats = view.as<float>();
-    for (std::int64_t i = 0; i < view.spec.bytes() / 4; ++i) {
-      state = state * 1664525U + 1013904223U;
-      floats[i] = static_cast<float>(state >> 8) / static_cast<float>(1 << 24) - 0.5F;
-    }
+    for_element(view.spec.dtype, [&]<class T>(T) {
+      for (std::int64_t i = 0; i < view.spec.stored_elements(); ++i) {
+        state = state * 1664525U + 1013904223U;
+        view.as<T>()[i] = static_cast<float>(state >> 8) / static_cast<float>(1 << 24) - 0.5F;
+      }
+    });
   }
 
   std::vector<std::unique_ptr<Arena>> arenas_;

@@ -35,12 +35,13 @@ Spec parse_spec(LineReader& in) {
   Spec spec;
   const std::string dtype = in.name("an element type");
   bool known = false;
-  for (DType candidate : {DType::f32, DType::f64, DType::f16, DType::i64, DType::i32, DType::u8}) {
+  for (DType candidate :
+       {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i64, DType::i32, DType::u8}) {
     if (dtype != name_of(candidate)) continue;
     spec.dtype = candidate;
     known = true;
   }
-  if (!known) in.refuse("an element type (f32, f64, f16, i64, i32, u8) before this");
+  if (!known) in.refuse("an element type (f32, f64, f16, bf16, i64, i32, u8) before this");
   in.need("[");
   std::int64_t elements = 1;
   do {

@@ -30,6 +30,7 @@ void visit_model(ModelSettings& s, const Visit& visit) {
   visit("classes", s.classes, 0);
   visit("dropout", s.dropout, -1.0);
   visit("aux", s.auxiliary);
+  visit("precision", s.precision);
 }
 
 template <class Visit>

@@ -81,6 +81,7 @@ RunIdentity identity_of(const RunSettings& s, const TrainingData& loaded, const 
                                                                   fingerprint(*loaded.validation),
                                                                   loaded.validation_content)
                                                     : "none"}};
+  if (s.model.is_short()) identity.with["precision"] = s.model.precision;
   if (const double rate = s.body_rate(); rate != 1) identity.with["body-lr"] = number_text(rate);
   if (s.unfreeze_after > 0) {
     identity.with["thaw-lr"] = number_text(s.thaw_lr);

@@ -162,10 +162,17 @@ std::vector<Lever> find_levers(const VariantMaker& make, const MemorySettings& o
   const auto with_means = [&](const Means& means, const char* option, const char* note) {
     levers.push_back({option, variants.plan(make(run.batch, accumulate), means), note});
   };
+  if (make.make_short) {
+    Means means = options.means();
+    means.half = false;
+    levers.push_back({"--precision bf16",
+                      variants.plan(make.make_short(run.batch, accumulate), means),
+                      "activations in 16 bits, lossy"});
+  }
   Means more = options.means();
   more.half = true;
   // Ranks refuse it: their plans may round different values.
-  if (more != options.means() && make.ranks == 1)
+  if (more != options.means() && make.ranks == 1 && make.make_short)
     with_means(more, "--stash f16", "16-bit stash, lossy");
   more = options.means();
   more.spill = true;

@@ -25,6 +25,8 @@ struct Variant {
 };
 struct VariantMaker {
   std::function<Variant(std::int64_t batch, std::int64_t accumulate, int threads)> make;
+  // With images in bf16; empty where they are.
+  std::function<Variant(std::int64_t batch, std::int64_t accumulate)> make_short = {};
   int threads = 1;         // the OpenMP team has so many
   std::int64_t ranks = 1;  // that share a batch: of the smallest each has an image
 

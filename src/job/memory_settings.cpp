@@ -12,10 +12,14 @@
 
 namespace plimsoll::job {
 
-void MemorySettings::check() const {
+void MemorySettings::check(bool images_are_short) const {
   if (stash != "f32" && stash != "f16")
     throw UsageError(
         {.where = "--stash", .got = "'" + stash + "'", .expected = "expected f32 or f16"});
+  if (stash == "f16" && images_are_short)
+    throw UsageError({.where = "--stash",
+                      .got = "f16 with --precision bf16",
+                      .expected = "expected f32: what is kept has 16 bits already"});
   if (accumulate < 1 || accumulate > kMostMicroBatches)
     throw UsageError({.where = "--accumulate",
                       .got = std::to_string(accumulate),

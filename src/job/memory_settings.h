@@ -16,8 +16,9 @@ struct MemorySettings {
   std::string spill;          // directory; empty: no spilling
   std::int64_t accumulate = 1;
 
-  // Checks all of them; UsageError, DataError for a spill directory that cannot be used.
-  void check() const;
+  // Checks all of them, for images in f32 or bf16; UsageError, DataError for a spill directory that
+  // cannot be used.
+  void check(bool images_are_short) const;
   Means means() const { return {.half = stash == "f16", .spill = !spill.empty()}; }
 };
 

@@ -118,7 +118,13 @@ nn::Input ModelSettings::input() const {
     throw UsageError({.where = "--image",
                       .got = image,
                       .expected = "expected multiples of 32 for a detector, or auto"});
-  return {.batch = batch, .channels = depth, .image = size};
+  if (precision != "f32" && precision != "bf16")
+    throw UsageError(
+        {.where = "--precision", .got = "'" + precision + "'", .expected = "expected f32 or bf16"});
+  return {.batch = batch,
+          .channels = depth,
+          .image = size,
+          .dtype = is_short() ? DType::bf16 : DType::f32};
 }
 
 std::int64_t ModelSettings::class_count() const {

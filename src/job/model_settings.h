@@ -40,6 +40,7 @@ struct ModelSettings {
   std::int64_t classes = 0;   // 0: the network's own
   double dropout = -1;        // below 0: the network's own
   bool auxiliary = false;     // add the second head, where the network has one
+  std::string precision = "f32";  // of images between layers, and their gradients: or bf16
 
   // A number or "max".
   void set_batch(const std::string& text);
@@ -50,6 +51,7 @@ struct ModelSettings {
   // For people and folders: a file's name without its ending.
   std::string title() const;
   nn::Input input() const;
+  bool is_short() const { return precision == "bf16"; }
   std::int64_t class_count() const;
   NetworkFactory factory() const;
   // In Keras's order, as training would name them.

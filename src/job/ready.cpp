@@ -34,10 +34,11 @@ PipelineBytes reading_bytes(const TrainingSettings& settings, const TrainingData
 
 VariantMaker variants_of(const TrainingSettings& settings, const TrainingData* data, int threads,
                          const Beside& beside) {
-  const auto make = [&settings, data, beside](std::int64_t batch, std::int64_t accumulate,
-                                              int team) {
+  const auto make = [&settings, data, beside](std::int64_t batch, std::int64_t accumulate, int team,
+                                              DType precision) {
     nn::Input input = settings.model.input();
     input.batch = batch;
+    input.dtype = precision;
     TrainerOptions options{.input = input,
                            .train_batches = {batch},
                            .accumulate = accumulate,
@@ -68,7 +69,16 @@ VariantMaker variants_of(const TrainingSettings& settings, const TrainingData* d
       around.exchange_bytes = trainer.exchange_bytes() + mpi_bytes(settings.place.ranks);
     return Variant{std::move(trainer), around};
   };
-  return {.make = make, .threads = threads, .ranks = settings.place.ranks};
+  VariantMaker variants{.make = [make, own = settings.model.input().dtype](
+                                    std::int64_t batch, std::int64_t accumulate,
+                                    int team) { return make(batch, accumulate, team, own); },
+                        .threads = threads,
+                        .ranks = settings.place.ranks};
+  if (!settings.model.is_short())
+    variants.make_short = [make, threads](std::int64_t batch, std::int64_t accumulate) {
+      return make(batch, accumulate, threads, DType::bf16);
+    };
+  return variants;
 }
 
 Ready make_ready(TrainingSettings& settings, const TrainingData* data, const Budget& budget,

@@ -100,7 +100,7 @@ void TrainingSettings::check() const {
           "a network that detects");
   tuning();
   kernel_choice();
-  memory.check();
+  memory.check(model.is_short());
 }
 
 void TrainingSettings::settle_normalise() {

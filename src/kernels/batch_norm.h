@@ -1,4 +1,4 @@
-// BatchNorm over blocked tensors in f32: statistics, application and gradient. All honour
+// BatchNorm over blocked tensors in f32 or bf16: statistics, application and gradient. All honour
 // image_stride, split work by channel block and add up images in order, so results do not depend on
 // thread count.
 #pragma once

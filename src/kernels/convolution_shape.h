@@ -18,6 +18,7 @@ struct ConvolutionShape {
   Window window;
   bool plain_input = false;  // reads a plain image, with stem_kernel weights
   std::int64_t bias = 0;     // length of the bias, 0: none
+  bool is_short = false;     // images are bf16, before and after
 
   // Elements of one image before and after, and of the weights.
   std::int64_t input_image() const { return channels * window.h.in * window.w.in; }
@@ -28,12 +29,12 @@ struct ConvolutionShape {
 };
 
 // `x` and `y` are the images before and after, or gradients of them. Empty unless all operands are
-// dense f32 and the weights lie in blocks.
+// dense, in f32 or with images in bf16, and the weights lie in blocks.
 inline std::optional<ConvolutionShape> read_convolution(const Call& call, const Spec& x,
                                                         const Spec& w, const Spec& y) {
   for (const auto& operands : {call.in, call.out})
     for (const Operand& operand : operands)
-      if (operand.spec.dtype != DType::f32 || !operand.dense) return std::nullopt;
+      if (widened(operand.spec.dtype) != DType::f32 || !operand.dense) return std::nullopt;
   if (w.layout == Layout::plain) return std::nullopt;
   const bool plain_input = x.layout == Layout::plain;
   return ConvolutionShape{
@@ -43,6 +44,7 @@ inline std::optional<ConvolutionShape> read_convolution(const Call& call, const 
       .groups = call.attrs.integer("groups"),
       .window = read_window(call.attrs, x.shape, y.shape, w.shape[2], w.shape[3]),
       .plain_input = plain_input,
+      .is_short = x.dtype == DType::bf16,
   };
 }
 

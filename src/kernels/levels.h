@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/bf16.h"
+
 namespace plimsoll::kernels {
 
 // What each of the levels of a channel becomes.
@@ -13,5 +15,7 @@ using Levels = std::array<float, 256>;
 // `in` points to the channel's first byte; nothing behind the picture is read.
 void look_up(const std::uint8_t* in, std::int64_t pixels, int channels, const Levels& levels,
              float* out) noexcept;
+void look_up(const std::uint8_t* in, std::int64_t pixels, int channels, const Levels& levels,
+             Bf16* out) noexcept;
 
 }  // namespace plimsoll::kernels

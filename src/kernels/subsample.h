@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "base/bf16.h"
+
 namespace plimsoll::kernels {
 
 // `planes` planes of H x W cells of 8 lanes, of which a 1x1 window with these strides sees
@@ -20,7 +22,9 @@ struct Grid {
 
 // `few` gets the cells of `all` that are seen.
 void subsample(const Grid& grid, const float* all, float* few) noexcept;
+void subsample(const Grid& grid, const Bf16* all, float* few) noexcept;
 // `all` gets the cells of `few` where they were seen and zero elsewhere.
 void scatter(const Grid& grid, const float* few, float* all) noexcept;
+void scatter(const Grid& grid, const float* few, Bf16* all) noexcept;
 
 }  // namespace plimsoll::kernels

@@ -217,7 +217,7 @@ ValueId Builder::conv2d(ValueId x, std::int64_t filters, Size2 kernel, const Con
                                    area * filters / options.groups, options.kernel_start.scale})};
   if (options.bias)
     operands.push_back(
-        parameter("bias", plain({filters}, in.dtype),
+        parameter("bias", plain({filters}, widened(in.dtype)),
                   {.kind = options.bias_start.kind, .scale = options.bias_start.scale}));
   return end_layer(
       activated(graph_.call1("conv2d", operands, attrs, node), options.activation, node));
@@ -232,7 +232,7 @@ ValueId Builder::activated(ValueId x, std::string_view kind, const std::string& 
 ValueId Builder::depthwise(ValueId x, std::string_view weight, Size2 kernel,
                            const ConvOptions& options, const std::string& node) {
   const Spec& in = spec(x);
-  const Spec weights{.dtype = in.dtype,
+  const Spec weights{.dtype = widened(in.dtype),
                      .shape = {in.shape[1], 1, kernel.h, kernel.w},
                      .layout = Layout::depth_kernel};
   const std::int64_t area = kernel.h * kernel.w;
@@ -246,7 +246,7 @@ ValueId Builder::depthwise_conv2d(ValueId x, Size2 kernel, const ConvOptions& op
                                        conv_config(kernel, options));
   ValueId y = depthwise(blocked_image(x), "kernel", kernel, options, node);
   if (options.bias) {
-    const ValueId b = parameter("bias", plain({spec(y).shape[1]}, spec(y).dtype), {});
+    const ValueId b = parameter("bias", plain({spec(y).shape[1]}, widened(spec(y).dtype)), {});
     y = graph_.call1("add_bias", {y, b}, {}, node + "/bias_added");
   }
   return end_layer(activated(y, options.activation, node));
@@ -262,7 +262,8 @@ ValueId Builder::separable_conv2d(ValueId x, std::int64_t filters, Size2 kernel,
   Values operands{middle,
                   parameter("pointwise_kernel", conv_kernel_spec(spec(middle), filters, 1, 1, 1),
                             {Init::Kind::glorot_uniform, channels, filters})};
-  if (options.bias) operands.push_back(parameter("bias", plain({filters}, spec(x).dtype), {}));
+  if (options.bias)
+    operands.push_back(parameter("bias", plain({filters}, widened(spec(x).dtype)), {}));
   return end_layer(activated(graph_.call1("conv2d", operands, {}, node), options.activation, node));
 }
 

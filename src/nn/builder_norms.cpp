@@ -19,7 +19,7 @@ ValueId Builder::batch_norm(ValueId x, const BatchNormOptions& options) {
                         ? graph_.call1("reshape", {x}, {{"shape", Ints{shape[0], shape[1], 1, 1}}},
                                        node + "/pixels")
                         : blocked_image(x);
-  const Spec channels = plain({spec(y).shape[1]}, spec(y).dtype);
+  const Spec channels = plain({spec(y).shape[1]}, widened(spec(y).dtype));
   const bool uses_batch = mode_ == Mode::training && !options.frozen && !is_frozen(layer().name);
   if (uses_batch && layer().calls.size() > 1)
     throw UsageError({.where = layer().name,

@@ -14,8 +14,8 @@ Regions Builder::regions(const std::vector<Level>& levels, const RegionOptions& 
   } else {
     const std::int64_t rows = mode_ == Mode::training ? options.drawn : options.inference.kept;
     const Spec& image = spec(image_);
-    made.boxes =
-        graph_.add_value("rois", plain({image.shape[0] * rows, 4}, image.dtype), Role::input);
+    made.boxes = graph_.add_value("rois", plain({image.shape[0] * rows, 4}, widened(image.dtype)),
+                                  Role::input);
   }
   end_layer(made.boxes);
   return made;

@@ -107,7 +107,10 @@ ValueId Builder::reshape(ValueId x, const Ints& sample, std::string_view name) {
                       .expected = "expected [K] or [H, W, C]"});
   Ints shape{spec(x).shape[0], sample.back()};
   shape.insert(shape.end(), sample.begin(), sample.end() - 1);
-  return end_layer(graph_.call1("reshape", {x}, {{"shape", shape}}, node));
+  // What was a matrix becomes as narrow as the network's images are.
+  const bool is_short = spec(image_).dtype == DType::bf16;
+  const Attrs attrs{{"shape", shape}, {"image", std::string(is_short ? "bf16" : "same")}};
+  return end_layer(graph_.call1("reshape", {x}, attrs, node));
 }
 
 }  // namespace plimsoll::nn

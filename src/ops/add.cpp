@@ -9,7 +9,7 @@ namespace {
 Specs infer(const Attrs&, std::span<const Spec> in) {
   if (in.size() < 2) refuse(std::to_string(in.size()) + " terms", "at least two are needed");
   for (const Spec& spec : in) check_same(spec, in[0], "a term");
-  if (in[0].dtype != DType::f32 && in[0].dtype != DType::f64)
+  if (widened(in[0].dtype) != DType::f32 && in[0].dtype != DType::f64)
     refuse("terms are " + to_string(in[0]), "real numbers are needed");
   return {in[0]};
 }
@@ -47,7 +47,7 @@ const OpFamily add{{
      .cheap_to_repeat = true,
      .form = Form::sum,
      .cost = pass_over<1>,
-     .kernels = {{"avx2", plain_job<kernels::add>}, {"ref", plain_job<ref>, kAnyReal}},
+     .kernels = {{"avx2", plain_job<kernels::add>, kShort}, {"ref", plain_job<ref>, kAnyReal}},
      .samples = {{.in = {{blocked(2, 13, 5, 3)}, {blocked(2, 13, 5, 3)}}},
                  {.in = {{plain({1})}, {plain({1})}, {plain({1})}}},
                  {.in = {{plain({5, 7})}, {plain({5, 7})}}, .attrs = {{"last_factor", 0.17}}}}},

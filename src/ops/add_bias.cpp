@@ -10,23 +10,21 @@ namespace {
 Specs infer(const Attrs&, std::span<const Spec> in) {
   check_count(in, 2, 2);
   check_real_image(in[0]);
-  check_vector(in[1], in[0].shape[1], "the bias");
-  if (in[1].dtype != in[0].dtype)
-    refuse("the bias is " + to_string(in[1]), "the type of " + to_string(in[0]) + " is needed");
+  check_same(in[1], plain({in[0].shape[1]}, widened(in[0].dtype)), "the bias");
   return {in[0]};
 }
 
 void shifted(const Attrs&, const Args& args) noexcept {
   const TensorView &x = args.in[0], &bias = args.in[1], &y = args.out[0];
   const kernels::Runs runs(x.spec);
-  for_real(x.spec.dtype, [&]<class T>(T) {
+  for_element(x.spec.dtype, [&]<class T>(T) {
 #pragma omp parallel for schedule(static)
     for (std::int64_t r = 0; r < runs.count; ++r) {
       const T* from = runs.of<T>(x, r);
       T* to = runs.of<T>(y, r);
-      T by[kLanes] = {};  // zero where lanes are padding, which therefore stays zero
+      Wide<T> by[kLanes] = {};  // zero where lanes are padding, which therefore stays zero
       for (std::int64_t lane = 0; lane < runs.lanes_of(x.spec, r); ++lane)
-        by[lane] = bias.as<T>()[r % runs.per_image * kLanes + lane];
+        by[lane] = bias.as<Wide<T>>()[r % runs.per_image * kLanes + lane];
       for (std::int64_t i = 0; i < runs.length; i += kLanes)
         for (std::int64_t lane = 0; lane < kLanes; ++lane) to[i + lane] = from[i + lane] + by[lane];
     }
@@ -61,7 +59,7 @@ const OpFamily add_bias{{
      .in_place = {{.out = 0, .over = 0}},
      .cheap_to_repeat = true,
      .cost = pass_over<1>,
-     .kernels = {{"loop", plain_job<shifted>, kAnyReal}, {"ref", plain_job<ref>, kAnyReal}},
+     .kernels = {{"loop", plain_job<shifted>, kAnyElement}, {"ref", plain_job<ref>, kAnyReal}},
      .samples = {{.in = {{blocked(2, 13, 5, 3)}, {plain({13})}}},
                  {.in = {{blocked(3, 8, 1, 1)}, {plain({8})}}}}},
 }};

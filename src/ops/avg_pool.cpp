@@ -136,14 +136,16 @@ const OpFamily avg_pool{{
      .backward = backward,
      .cheap_to_repeat = true,
      .cost = pass_over<9>,
-     .kernels = {{"avx2", plain_job<kernels::avg_pool>}, {"ref", plain_job<forward_ref>, kAnyReal}},
+     .kernels = {{"avx2", plain_job<kernels::avg_pool>, kShort},
+                 {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = forward_samples()},
     {.name = "avg_pool_grad",
      .doc = "Spreads each window's gradient evenly over its real cells.",
      .attrs = grad_schema(),
      .infer = infer_grad,
      .cost = pass_over<9>,
-     .kernels = {{"avx2", kernels::prepare_avg_pool_grad}, {"ref", plain_job<grad_ref>, kAnyReal}},
+     .kernels = {{"avx2", kernels::prepare_avg_pool_grad, kShort},
+                 {"ref", plain_job<grad_ref>, kAnyReal}},
      .samples = grad_samples()},
 }};
 

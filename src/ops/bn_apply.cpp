@@ -39,7 +39,7 @@ Specs infer_grad(const Attrs& attrs, std::span<const Spec> in) {
   }
   check_parameters(attrs, in, terms + 1, in[0].shape[1]);
   Specs out{in[0]};
-  const Spec channels = plain({in[0].shape[1]}, in[0].dtype);
+  const Spec channels = plain({in[0].shape[1]}, widened(in[0].dtype));
   if (attrs.flag("scale")) out.push_back(channels);
   if (attrs.flag("center")) out.push_back(channels);
   if (attrs.flag("residual")) out.push_back(in[0]);
@@ -234,7 +234,8 @@ const OpFamily bn_apply{{
      .form = Form::normalisation,
      .absorbs = {.output_relu = true, .residual = true},
      .cost = pass_over<3>,
-     .kernels = {{"avx2", plain_job<kernels::bn_apply>}, {"ref", plain_job<apply_ref>, kAnyReal}},
+     .kernels = {{"avx2", plain_job<kernels::bn_apply>, kShort},
+                 {"ref", plain_job<apply_ref>, kAnyReal}},
      .samples = apply_samples()},
     {.name = "bn_grad",
      .doc = "Gradients of bn_apply by y, gamma, beta and the residual.",
@@ -243,7 +244,8 @@ const OpFamily bn_apply{{
      .in_place = {{.out = 0, .over = 0}, {.out = 0, .over = 1}, {.out = 0, .over = 2}},
      .absorbs = {.gradient_sum = true},
      .cost = pass_over<8>,
-     .kernels = {{"avx2", plain_job<kernels::bn_grad>}, {"ref", plain_job<grad_ref>, kAnyReal}},
+     .kernels = {{"avx2", plain_job<kernels::bn_grad>, kShort},
+                 {"ref", plain_job<grad_ref>, kAnyReal}},
      .samples = grad_samples()},
 }};
 

@@ -9,7 +9,7 @@ namespace {
 Specs infer(const Attrs&, std::span<const Spec> in) {
   check_count(in, 1, 1);
   check_image(in[0]);
-  const Spec channels = plain({in[0].shape[1]}, in[0].dtype);
+  const Spec channels = plain({in[0].shape[1]}, widened(in[0].dtype));
   return {channels, channels};
 }
 
@@ -49,8 +49,8 @@ const OpFamily bn_stats{{
      .backward = no_gradient,
      .framework_holds = FrameworkHolds::input,
      .cost = pass_over<3>,
-     .kernels = {{"avx2", plain_job<kernels::bn_stats>, {.packs = true}},
-                 {"ref", plain_job<ref>, {.f64 = true, .packs = true}}},
+     .kernels = {{"avx2", plain_job<kernels::bn_stats>, {.bf16 = TakesBf16::yes, .packs = true}},
+                 {"ref", plain_job<ref>, {.f64 = true, .bf16 = TakesBf16::as_f32, .packs = true}}},
      .samples = {{.in = {{blocked(3, 13, 5, 7)}}},
                  {.in = {{blocked(1, 8, 1, 1)}}},
                  {.in = {{blocked(2, 33, 19, 17)}}}}},

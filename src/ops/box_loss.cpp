@@ -29,7 +29,7 @@ Specs infer(const Attrs& attrs, std::span<const Spec> in) {
     refuse("kind '" + kind + "'", "l1, smooth_l1 or giou is needed");
   if (!(attrs.real("beta") > 0))
     refuse("beta " + std::to_string(attrs.real("beta")), "more than 0 is needed");
-  return {plain({1}, in[0].dtype), in[0]};
+  return {plain({1}, widened(in[0].dtype)), in[0]};
 }
 
 class BoxLossJob final : public Job {

@@ -10,7 +10,7 @@ Specs infer(const Attrs&, std::span<const Spec> in) {
   check_count(in, 1, 1);
   if (in[0].shape.rank() != 2) check_image(in[0]);
   if (in[0].shape.rank() == 2) check_matrix(in[0]);
-  return {plain({in[0].shape[1]}, in[0].dtype)};
+  return {plain({in[0].shape[1]}, widened(in[0].dtype))};
 }
 
 void ref(const Attrs&, const Args& args) noexcept {
@@ -37,7 +37,8 @@ const OpFamily channel_sum{{
      .doc = "Sums over images and cells, one per channel.",
      .infer = infer,
      .cost = pass_over<1>,
-     .kernels = {{"avx2", plain_job<kernels::channel_sum>}, {"ref", plain_job<ref>, kAnyReal}},
+     .kernels = {{"avx2", plain_job<kernels::channel_sum>, kShort},
+                 {"ref", plain_job<ref>, kAnyReal}},
      .samples = {{.in = {{blocked(3, 10, 5, 7)}}},
                  {.in = {{blocked(2, 33, 13, 11)}}},
                  {.in = {{plain({3, 13})}}},

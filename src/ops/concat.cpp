@@ -79,7 +79,7 @@ void copy_part(const TensorView& whole, const TensorView& part, std::int64_t fir
 }
 
 void copy_parts(std::span<const TensorView> parts, const TensorView& whole, bool into_whole) {
-  for_real(whole.spec.dtype, [&]<class T>(T) {
+  for_element(whole.spec.dtype, [&]<class T>(T) {
     std::int64_t first = 0;
     for (const TensorView& part : parts) {
       copy_part<T>(whole, part, first, into_whole);
@@ -122,7 +122,7 @@ const OpFamily concat{{
      .cheap_to_repeat = true,
      .view = ViewKind::concat,
      .cost = pass_over<0>,
-     .kernels = {{"copy", plain_job<concat_parts>, kAnyReal}},
+     .kernels = {{"copy", plain_job<concat_parts>, kAnyElement}},
      .samples = {{.in = {{blocked(2, 8, 3, 5)}, {blocked(2, 16, 3, 5)}, {blocked(2, 5, 3, 5)}}},
                  {.in = {{blocked(2, 3, 3, 5)}, {blocked(2, 10, 3, 5)}}},
                  {.in = {{plain({3, 4})}, {plain({3, 7})}}}}},
@@ -134,7 +134,7 @@ const OpFamily concat{{
      .cheap_to_repeat = true,
      .view = ViewKind::split,
      .cost = pass_over<0>,
-     .kernels = {{"copy", plain_job<split_parts>, kAnyReal}},
+     .kernels = {{"copy", plain_job<split_parts>, kAnyElement}},
      .samples = {{.in = {{blocked(2, 29, 3, 5)}}, .attrs = {{"sizes", Ints{8, 16, 5}}}},
                  {.in = {{blocked(2, 13, 3, 5)}}, .attrs = {{"sizes", Ints{3, 10}}}}}},
 }};

@@ -82,7 +82,7 @@ const OpFamily constant_norm_grad{{
      .in_place = {{.out = 0, .over = 0}, {.out = 0, .over = 1}},
      .absorbs = {.gradient_sum = true},
      .cost = pass_over<3>,
-     .kernels = {{"avx2", plain_job<kernels::constant_norm_grad>},
+     .kernels = {{"avx2", plain_job<kernels::constant_norm_grad>, kShort},
                  {"ref", plain_job<reference>, kAnyReal}},
      .samples = samples()},
 }};

@@ -39,7 +39,7 @@ Specs infer_forward(const Attrs& attrs, std::span<const Spec> in) {
   check_count(in, 2, 3);
   const Spec &x = in[0], &w = in[1];
   check_kernel(attrs, x, w);
-  if (in.size() == 3) check_same(in[2], plain({w.shape[0]}, x.dtype), "the bias");
+  if (in.size() == 3) check_same(in[2], plain({w.shape[0]}, widened(x.dtype)), "the bias");
   const Extent out = count_windows(attrs, {x.shape[2], x.shape[3]}, {w.shape[2], w.shape[3]});
   return {blocked(x.shape[0], w.shape[0], out.h, out.w, x.dtype)};
 }
@@ -270,7 +270,9 @@ std::vector<Sample> grad_kernel_samples() {
   return samples;
 }
 
-constexpr KernelTraits kOnednn{.slices = false, .compiles = true};
+constexpr KernelTraits kTiled{.slices = false, .bf16 = TakesBf16::yes};
+constexpr KernelTraits kOnednn{.slices = false, .bf16 = TakesBf16::yes, .compiles = true};
+constexpr KernelTraits kDirect{.slices = false, .bf16 = TakesBf16::as_f32};
 
 }  // namespace
 
@@ -287,9 +289,9 @@ const OpFamily conv2d{{
      .absorbs = {.padding = true},
      .framework_holds = FrameworkHolds::input,
      .cost = cost_forward,
-     .kernels = {{"winograd", kernels::prepare_tiled_forward, kDense},
+     .kernels = {{"winograd", kernels::prepare_tiled_forward, kTiled},
                  {"onednn", kernels::onednn::prepare_forward, kOnednn},
-                 {"avx2", kernels::prepare_direct_forward, kDense},
+                 {"avx2", kernels::prepare_direct_forward, kDirect},
                  {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = forward_samples()},
     {.name = "conv2d_grad_input",
@@ -298,9 +300,9 @@ const OpFamily conv2d{{
      .infer = infer_grad_input,
      .arithmetic = Arithmetic::grad_input,
      .cost = cost_grad_input,
-     .kernels = {{"winograd", kernels::prepare_tiled_grad_input, kDense},
+     .kernels = {{"winograd", kernels::prepare_tiled_grad_input, kTiled},
                  {"onednn", kernels::onednn::prepare_grad_input, kOnednn},
-                 {"avx2", kernels::prepare_direct_grad_input, kDense},
+                 {"avx2", kernels::prepare_direct_grad_input, kDirect},
                  {"ref", plain_job<grad_input_ref>, kAnyReal}},
      .samples = grad_input_samples()},
     {.name = "conv2d_grad_kernel",
@@ -309,9 +311,9 @@ const OpFamily conv2d{{
      .infer = infer_grad_kernel,
      .arithmetic = Arithmetic::grad_weights,
      .cost = cost_grad_kernel,
-     .kernels = {{"winograd", kernels::prepare_tiled_grad_kernel, kDense},
+     .kernels = {{"winograd", kernels::prepare_tiled_grad_kernel, kTiled},
                  {"onednn", kernels::onednn::prepare_grad_kernel, kOnednn},
-                 {"avx2", kernels::prepare_direct_grad_kernel, kDense},
+                 {"avx2", kernels::prepare_direct_grad_kernel, kDirect},
                  {"ref", plain_job<grad_kernel_ref>, kAnyReal}},
      .samples = grad_kernel_samples()},
 }};

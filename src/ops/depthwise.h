@@ -8,7 +8,7 @@
 namespace plimsoll::ops {
 
 inline Spec depth_kernel_spec(const Spec& x, Extent kernel) {
-  return {.dtype = x.dtype,
+  return {.dtype = widened(x.dtype),
           .shape = {x.shape[1], 1, kernel.h, kernel.w},
           .layout = Layout::depth_kernel};
 }

@@ -69,15 +69,15 @@ inline void check_counts(const Spec& spec, std::int64_t images, std::string_view
     refuse(std::string(what) + " are " + to_string(spec), "i32 is needed");
 }
 
-// Refuses unless `spec` is plain [images, 2] of the type of `like`.
+// Refuses unless `spec` is plain [images, 2] of the type beside that of `like`.
 inline void check_extent(const Spec& spec, const Spec& like) {
-  check_same(spec, {.dtype = like.dtype, .shape = {like.shape[0], 2}}, "the extent");
+  check_same(spec, {.dtype = widened(like.dtype), .shape = {like.shape[0], 2}}, "the extent");
 }
 
 inline void check_same_type(const Spec& spec, const Spec& like, std::string_view what) {
-  if (spec.dtype != like.dtype)
+  if (spec.dtype != widened(like.dtype))
     refuse(std::string(what) + " are " + to_string(spec),
-           "the type of " + to_string(like) + " is needed");
+           std::string(name_of(widened(like.dtype))) + " is needed beside " + to_string(like));
 }
 
 // Refuses unless `match` says of each of `anchors` anchors at every cell of `image` what it is to

@@ -58,7 +58,7 @@ class Mask {
   // to[i] = from[i] * factor for the kept among elements e, e + 1, ... of a sample, 0 for the
   // others. Whole groups of four are done without a branch: which way it goes is a coin's toss.
   template <class T>
-  void apply(std::int64_t s, std::int64_t e, std::int64_t count, const T* from, T factor,
+  void apply(std::int64_t s, std::int64_t e, std::int64_t count, const T* from, Wide<T> factor,
              T* to) const {
     const auto part = [&](std::int64_t begin, std::int64_t end) {
       const PhiloxBlock four = draws(s, e + begin);
@@ -102,8 +102,8 @@ void masked(const Attrs& attrs, const Args& args) noexcept {
   const std::int64_t first = args.in[1].at<std::int64_t>(0);
   const std::int64_t per_sample = x.spec.shape.elements() / x.spec.shape[0];
   const Together together(attrs, x.spec);
-  for_real(x.spec.dtype, [&]<class T>(T) {
-    const T factor = factor_of<T>(attrs);
+  for_element(x.spec.dtype, [&]<class T>(T) {
+    const auto factor = factor_of<Wide<T>>(attrs);
 #pragma omp parallel for schedule(static)
     for (std::int64_t n = 0; n < x.spec.shape[0]; ++n) {
       KerasWalk at(x.spec);
@@ -116,7 +116,7 @@ void masked(const Attrs& attrs, const Args& args) noexcept {
           mask.apply<T>(first + n, e, length, from, factor, to);
         else
           for (std::int64_t i = 0; i < length; ++i)
-            to[i] = mask.keeps(first + n, together.number(e + i)) ? from[i] * factor : T(0);
+            to[i] = mask.keeps(first + n, together.number(e + i)) ? T(from[i] * factor) : T(0);
         at.advance(length);
       }
     }
@@ -171,7 +171,7 @@ const OpFamily dropout{{
      .in_place = {{.out = 0, .over = 0}},
      .cheap_to_repeat = true,
      .cost = pass_over<12>,
-     .kernels = {{"loop", plain_job<masked>, kAnyReal}, {"ref", plain_job<ref>, kAnyReal}},
+     .kernels = {{"loop", plain_job<masked>, kAnyElement}, {"ref", plain_job<ref>, kAnyReal}},
      .samples = samples()},
 }};
 

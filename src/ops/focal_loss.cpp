@@ -30,7 +30,7 @@ Specs infer(const Attrs& attrs, std::span<const Spec> in) {
   if (!(alpha <= 1 && gamma >= 0 && gamma <= 100))
     refuse("alpha " + std::to_string(alpha) + " and gamma " + std::to_string(gamma),
            "alpha of at most 1 and gamma of 0 to 100 are needed");
-  return {plain({1}, in[0].dtype), in[0]};
+  return {plain({1}, widened(in[0].dtype)), in[0]};
 }
 
 // The loss of one score and its slope. Only exp of what is not positive is taken, so nothing
@@ -207,7 +207,7 @@ const OpFamily focal_loss{{
      .backward = scaled_gradient,
      .in_place = {{.out = 1, .over = 0}},
      .cost = pass_over<20>,
-     .kernels = {{"avx2", by_vectors}, {"ref", by_scores, kAnyReal}},
+     .kernels = {{"avx2", by_vectors, {.bf16 = TakesBf16::as_f32}}, {"ref", by_scores, kAnyReal}},
      .samples = {sample(blocked(2, 15, 4, 3), 5, 6, {}),
                  sample(blocked(1, 91 * 3, 7, 5), 91, 9, {}),
                  sample(blocked(3, 3, 5, 5), 1, 4, {{"alpha", -1.0}, {"gamma", 0.0}}),

@@ -31,7 +31,7 @@ void product(const Attrs&, const Args& args) noexcept {
   const TensorView &a = args.in[0], &b = args.in[1], &y = args.out[0];
   const kernels::Runs runs(a.spec), gates(b.spec);
   const bool spreads = b.spec != a.spec;
-  for_real(a.spec.dtype, [&]<class T>(T) {
+  for_element(a.spec.dtype, [&]<class T>(T) {
 #pragma omp parallel for schedule(static)
     for (std::int64_t r = 0; r < runs.count; ++r) {
       const T* x = runs.of<T>(a, r);
@@ -41,7 +41,7 @@ void product(const Attrs&, const Args& args) noexcept {
         for (std::int64_t i = 0; i < runs.length_of(r); ++i) to[i] = x[i] * by[i];
         continue;
       }
-      T gate[kLanes];
+      Wide<T> gate[kLanes];
       for (std::int64_t lane = 0; lane < kLanes; ++lane) gate[lane] = by[lane];
       for (std::int64_t i = 0; i < runs.length; i += kLanes)
         for (std::int64_t lane = 0; lane < kLanes; ++lane) to[i + lane] = x[i + lane] * gate[lane];
@@ -54,13 +54,13 @@ void product_sums(const Attrs&, const Args& args) noexcept {
   constexpr std::int64_t kShort = 32 * kLanes;
   const TensorView &a = args.in[0], &b = args.in[1], &y = args.out[0];
   const kernels::Runs runs(a.spec), gates(y.spec);
-  for_real(a.spec.dtype, [&]<class T>(T) {
+  for_element(a.spec.dtype, [&]<class T>(T) {
 #pragma omp parallel for schedule(static)
     for (std::int64_t r = 0; r < runs.count; ++r) {
       const T *x = runs.of<T>(a, r), *by = runs.of<T>(b, r);
       double total[kLanes] = {};
       for (std::int64_t begin = 0; begin < runs.length; begin += kShort) {
-        T sum[kLanes] = {};
+        Wide<T> sum[kLanes] = {};
         const std::int64_t end = std::min(runs.length, begin + kShort);
         for (std::int64_t i = begin; i < end; i += kLanes)
           for (std::int64_t lane = 0; lane < kLanes; ++lane)
@@ -119,7 +119,7 @@ const OpFamily multiply{{
      .in_place = {{.out = 0, .over = 0}, {.out = 0, .over = 1}},
      .cheap_to_repeat = true,
      .cost = pass_over<1>,
-     .kernels = {{"loop", plain_job<product>, kAnyReal}, {"ref", plain_job<ref>, kAnyReal}},
+     .kernels = {{"loop", plain_job<product>, kAnyElement}, {"ref", plain_job<ref>, kAnyReal}},
      .samples = {{.in = {{blocked(2, 13, 5, 3)}, {blocked(2, 13, 5, 3)}}},
                  {.in = {{blocked(2, 13, 5, 3)}, {blocked(2, 13, 1, 1)}}},
                  {.in = {{blocked(3, 24, 1, 1)}, {blocked(3, 24, 1, 1)}}},
@@ -128,7 +128,7 @@ const OpFamily multiply{{
      .doc = "Product of two image tensors summed over the pixels, [N,C,1,1].",
      .infer = infer_sum,
      .cost = pass_over<2>,
-     .kernels = {{"loop", plain_job<product_sums>, kAnyReal},
+     .kernels = {{"loop", plain_job<product_sums>, kAnyElement},
                  {"ref", plain_job<sum_ref>, kAnyReal}},
      .samples = {{.in = {{blocked(2, 13, 5, 3)}, {blocked(2, 13, 5, 3)}}},
                  {.in = {{blocked(3, 21, 9, 11)}, {blocked(3, 21, 9, 11)}}}}},

@@ -26,7 +26,8 @@ Specs infer(const Attrs& attrs, std::span<const Spec> in) {
       refuse(std::string(name) + " is " + std::to_string(attrs.integer(name)),
              "1 to 2^20 is needed");
   const std::int64_t images = in[1].shape[0];
-  return {plain({images, attrs.integer("keep"), 4}, in[1].dtype), plain({images}, DType::i32)};
+  return {plain({images, attrs.integer("keep"), 4}, widened(in[1].dtype)),
+          plain({images}, DType::i32)};
 }
 
 class ProposalsJob final : public Job {

@@ -27,7 +27,7 @@ void move_planes(const Attrs& attrs, const Args& args) noexcept {
   const TensorView& flat = into_blocked ? args.in[0] : args.out[0];
   const Shape& s = wide.spec.shape;
   const std::int64_t pixels = s[2] * s[3];
-  for_real(wide.spec.dtype, [&]<class T>(T) {
+  for_element(wide.spec.dtype, [&]<class T>(T) {
 #pragma omp parallel for collapse(2) schedule(static)
     for (std::int64_t n = 0; n < s[0]; ++n)
       for (std::int64_t block = 0; block < blocks_of(s[1]); ++block) {
@@ -84,7 +84,7 @@ const OpFamily reorder{{
      .backward = backward,
      .cheap_to_repeat = true,
      .cost = pass_over<0>,
-     .kernels = {{"loop", plain_job<move_planes>, kAnyReal}, {"ref", plain_job<ref>, kAnyReal}},
+     .kernels = {{"loop", plain_job<move_planes>, kAnyElement}, {"ref", plain_job<ref>, kAnyReal}},
      .samples = samples()},
 }};
 

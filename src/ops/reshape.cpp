@@ -17,9 +17,10 @@ Specs infer(const Attrs& attrs, std::span<const Spec> in) {
   const Ints& dims = attrs.ints("shape");
   if (dims.size() != 2 && dims.size() != 4)
     refuse("a shape of rank " + std::to_string(dims.size()), "2 or 4 are needed");
-  Spec out{.dtype = in[0].dtype,
+  const bool to_image = dims.size() == 4;
+  Spec out{.dtype = to_image ? image_type(attrs, in[0].dtype) : widened(in[0].dtype),
            .shape = {},
-           .layout = dims.size() == 4 ? Layout::blocked : Layout::plain};
+           .layout = to_image ? Layout::blocked : Layout::plain};
   // What must divide out is compared step by step, so that no product can overflow.
   std::int64_t rest = s.elements();
   for (std::int64_t dim : dims) {
@@ -35,22 +36,31 @@ Specs infer(const Attrs& attrs, std::span<const Spec> in) {
   return {out};
 }
 
+template <class From, class To>
+void copy_samples(const TensorView& x, const TensorView& y) {
+  const std::int64_t per_sample = x.spec.shape.elements() / x.spec.shape[0];
+#pragma omp parallel for schedule(static)
+  for (std::int64_t n = 0; n < x.spec.shape[0]; ++n) {
+    KerasWalk from(x.spec), to(y.spec);
+    std::int64_t length = 0;
+    for (std::int64_t e = 0; e < per_sample; e += length) {
+      length = std::min(from.contiguous(), to.contiguous());
+      std::copy_n(x.image<From>(n) + from.offset(), length, y.image<To>(n) + to.offset());
+      from.advance(length);
+      to.advance(length);
+    }
+  }
+}
+
+// Between images and matrices elements may change their type.
 void copy_runs(const Attrs&, const Args& args) noexcept {
   const TensorView &x = args.in[0], &y = args.out[0];
-  const std::int64_t per_sample = x.spec.shape.elements() / x.spec.shape[0];
-  for_real(x.spec.dtype, [&]<class T>(T) {
-#pragma omp parallel for schedule(static)
-    for (std::int64_t n = 0; n < x.spec.shape[0]; ++n) {
-      KerasWalk from(x.spec), to(y.spec);
-      std::int64_t length = 0;
-      for (std::int64_t e = 0; e < per_sample; e += length) {
-        length = std::min(from.contiguous(), to.contiguous());
-        std::copy_n(x.image<T>(n) + from.offset(), length, y.image<T>(n) + to.offset());
-        from.advance(length);
-        to.advance(length);
-      }
-    }
-  });
+  if (x.spec.dtype == y.spec.dtype)
+    for_element(x.spec.dtype, [&]<class T>(T) { copy_samples<T, T>(x, y); });
+  else if (x.spec.dtype == DType::bf16)
+    copy_samples<Bf16, float>(x, y);
+  else
+    copy_samples<float, Bf16>(x, y);
   kernels::clear_padding(y);
 }
 
@@ -71,8 +81,9 @@ void ref(const Attrs&, const Args& args) noexcept {
 // Images come back blocked; a plain one needs one more move.
 Values backward(const Backward& b) {
   const Spec& x = b.graph.spec(b.in(0));
-  const ValueId dx =
-      b.call1("reshape", {b.dy[0]}, {{"shape", Ints(x.shape.begin(), x.shape.end())}});
+  const ValueId dx = b.call1(
+      "reshape", {b.dy[0]},
+      {{"shape", Ints(x.shape.begin(), x.shape.end())}, {"image", image_type_word(x.dtype)}});
   if (x.shape.rank() == 2 || x.layout == Layout::blocked) return {dx};
   return {b.call1("reorder", {dx}, {{"to", std::string("plain")}})};
 }
@@ -93,12 +104,13 @@ extern const OpFamily reshape;
 const OpFamily reshape{{
     {.name = "reshape",
      .doc = "Every sample's elements in another shape, counted as Keras does: channels fastest.",
-     .attrs = {{"shape", Ints{1, 1}, "[N,K], or [N,C,H,W] for a blocked image; N stays"}},
+     .attrs = {{"shape", Ints{1, 1}, "[N,K], or [N,C,H,W] for a blocked image; N stays"},
+               image_type_schema()},
      .infer = infer,
      .backward = backward,
      .cheap_to_repeat = true,
      .cost = pass_over<0>,
-     .kernels = {{"copy", plain_job<copy_runs>, kAnyReal}, {"ref", plain_job<ref>, kAnyReal}},
+     .kernels = {{"copy", plain_job<copy_runs>, kAnyElement}, {"ref", plain_job<ref>, kAnyReal}},
      .samples = samples()},
 }};
 

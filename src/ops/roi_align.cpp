@@ -23,7 +23,7 @@ void check_grid(const Attrs& attrs) {
 
 void check_rois(const Spec& rois, std::int64_t images, DType dtype) {
   check_matrix(rois, "the boxes");
-  if (rois.dtype != dtype || rois.shape[1] != 4 || rois.shape[0] % images != 0)
+  if (rois.dtype != widened(dtype) || rois.shape[1] != 4 || rois.shape[0] % images != 0)
     refuse("the boxes are " + to_string(rois),
            "rows of 4, as many for each of " + std::to_string(images) + " images, are needed");
 }

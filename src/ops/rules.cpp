@@ -40,6 +40,21 @@ void check_same(const Spec& got, const Spec& expected, std::string_view what) {
   refuse(std::string(what) + " is " + to_string(got), to_string(expected) + " is needed");
 }
 
+AttrSchema image_type_schema() {
+  return {"image", std::string("same"), "element type of the image: same or bf16"};
+}
+
+DType image_type(const Attrs& attrs, DType numbers) {
+  const std::string& word = attrs.word("image");
+  if (word == "same") return numbers;
+  if (word != "bf16" || widened(numbers) != DType::f32)
+    refuse("image is '" + word + "' of " + std::string(name_of(numbers)),
+           "same, or bf16 of f32, is needed");
+  return DType::bf16;
+}
+
+std::string image_type_word(DType type) { return type == DType::bf16 ? "bf16" : "same"; }
+
 std::int64_t window_count(std::int64_t size, std::int64_t pads, std::int64_t kernel,
                           std::int64_t stride, std::int64_t dilation) {
   const std::int64_t reach = (kernel - 1) * dilation + 1;

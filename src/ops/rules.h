@@ -22,6 +22,13 @@ void check_matrix(const Spec& spec, std::string_view what = "input");
 void check_vector(const Spec& spec, std::int64_t length, std::string_view what);
 void check_same(const Spec& got, const Spec& expected, std::string_view what);
 
+// Whether an image made of numbers that are no image is narrower than they are: attribute `image`,
+// `same` or `bf16`.
+AttrSchema image_type_schema();
+DType image_type(const Attrs& attrs, DType numbers);
+// The word for images of `type`.
+std::string image_type_word(DType type);
+
 // Every operand read or written once, `per_element` flops for each element of the first output.
 template <int per_element>
 Cost pass_over(const Attrs&, std::span<const Spec> in, std::span<const Spec> out) {

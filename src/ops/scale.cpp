@@ -21,8 +21,8 @@ void scale_runs(const Attrs& attrs, const Args& args) noexcept {
   const TensorView &x = args.in[0], &y = args.out[0];
   const double factor = attrs.real("factor") * (args.in.size() > 1 ? scale_of(args.in[1]) : 1.0);
   const kernels::Runs runs(x.spec);
-  for_real(x.spec.dtype, [&]<class T>(T) {
-    const auto by = static_cast<T>(factor);
+  for_element(x.spec.dtype, [&]<class T>(T) {
+    const auto by = static_cast<Wide<T>>(factor);
 #pragma omp parallel for schedule(static)
     for (std::int64_t r = 0; r < runs.count; ++r) {
       const T* from = runs.of<T>(x, r);
@@ -52,7 +52,7 @@ const OpFamily scale{{
      .in_place = {{.out = 0, .over = 0}},
      .cheap_to_repeat = true,
      .cost = pass_over<1>,
-     .kernels = {{"loop", plain_job<scale_runs>, kAnyReal}},
+     .kernels = {{"loop", plain_job<scale_runs>, kAnyElement}},
      .samples = {{.in = {{blocked(2, 13, 3, 5)}}, .attrs = {{"factor", 0.4}}},
                  {.in = {{plain({5, 7001})}, {plain({1})}}, .attrs = {{"factor", -3.0}}}}},
 }};

@@ -24,7 +24,7 @@ Specs infer(const Attrs& attrs, std::span<const Spec> in) {
            "at least one, above 0 up to, not including, 1 is needed");
   if (x[1] * x[2] * x[3] > INT32_MAX)
     refuse("scores are " + to_string(in[0]), "at most 2^31 of an image are allowed");
-  return {plain({x[0], most, 6}, in[0].dtype), plain({x[0]}, DType::i32)};
+  return {plain({x[0], most, 6}, widened(in[0].dtype)), plain({x[0]}, DType::i32)};
 }
 
 class TopJob final : public Job {

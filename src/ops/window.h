@@ -10,8 +10,8 @@ namespace plimsoll::ops {
 
 // Refuses element types that no kernel computes with.
 inline void check_real(const Spec& spec, std::string_view what = "input") {
-  if (spec.dtype != DType::f32 && spec.dtype != DType::f64)
-    refuse(std::string(what) + " is " + to_string(spec), "f32 (or f64) elements are needed");
+  if (widened(spec.dtype) != DType::f32 && spec.dtype != DType::f64)
+    refuse(std::string(what) + " is " + to_string(spec), "f32, bf16 or f64 elements are needed");
 }
 
 // Refuses unless there are two plain matrices of the same real numbers: what a network says, and

@@ -152,7 +152,7 @@ const OpFamily zero_pad{{
      .cheap_to_repeat = true,
      .form = Form::zero_pad,
      .cost = pass_over<0>,
-     .kernels = {{"copy", plain_job<pad_rows>, kAnyReal}, {"ref", plain_job<pad_ref>, kAnyReal}},
+     .kernels = {{"copy", plain_job<pad_rows>, kAnyElement}, {"ref", plain_job<pad_ref>, kAnyReal}},
      .samples = samples()},
     {.name = "crop",
      .doc = "Removes rows and columns from the border of an image.",
@@ -161,7 +161,8 @@ const OpFamily zero_pad{{
      .backward = crop_backward,
      .cheap_to_repeat = true,
      .cost = pass_over<0>,
-     .kernels = {{"copy", plain_job<crop_rows>, kAnyReal}, {"ref", plain_job<crop_ref>, kAnyReal}},
+     .kernels = {{"copy", plain_job<crop_rows>, kAnyElement},
+                 {"ref", plain_job<crop_ref>, kAnyReal}},
      .samples = samples()},
 }};
 

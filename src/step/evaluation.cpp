@@ -12,12 +12,12 @@ namespace plimsoll {
 namespace {
 
 // What no picture covers is zero behind normalisation: the mean colour, as in torchvision.
-void clear_outside(const Size& extent, const Size& canvas, std::int64_t channels,
-                   float* chw) noexcept {
+template <class T>
+void clear_outside(const Size& extent, const Size& canvas, std::int64_t channels, T* chw) noexcept {
   for (std::int64_t c = 0; c < channels; ++c)
     for (std::int64_t y = 0; y < canvas.height; ++y) {
-      float* row = chw + (c * canvas.height + y) * canvas.width;
-      std::fill(row + (y < extent.height ? extent.width : 0), row + canvas.width, 0.0F);
+      T* row = chw + (c * canvas.height + y) * canvas.width;
+      std::fill(row + (y < extent.height ? extent.width : 0), row + canvas.width, T(0));
     }
 }
 
@@ -29,14 +29,18 @@ void fill_inputs(const Batch& batch, const Normalisation& how, const Task& task,
   const Shape& shape = image.spec.shape;
   const Size size{.height = shape[2], .width = shape[3]};
   const std::int64_t bytes = shape[1] * shape[2] * shape[3];
+  for_element(image.spec.dtype, [&]<class T>(T) {
+    if constexpr (!std::is_same_v<T, double>) {
 #pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < count; ++i) {
-    normalise(batch.pixels.data() + (first + i) * bytes, size, static_cast<int>(shape[1]), how,
-              image.image<float>(i));
-    if (!batch.placements.empty())
-      clear_outside(batch.placements[static_cast<std::size_t>(first + i)].extent, size, shape[1],
-                    image.image<float>(i));
-  }
+      for (std::int64_t i = 0; i < count; ++i) {
+        normalise(batch.pixels.data() + (first + i) * bytes, size, static_cast<int>(shape[1]), how,
+                  image.image<T>(i));
+        if (!batch.placements.empty())
+          clear_outside(batch.placements[static_cast<std::size_t>(first + i)].extent, size,
+                        shape[1], image.image<T>(i));
+      }
+    }
+  });
   task.fill(batch, first, count, inputs);
 }
 

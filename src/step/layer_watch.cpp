@@ -12,17 +12,19 @@ namespace {
 constexpr double kExploding = 1e6;
 constexpr double kDeadShare = 0.5;
 
-// Calls visit(value) for every f32 that is stored.
+// Calls visit(value) for every f32 or bf16 that is stored.
 template <class Visit>
 void over_values(const TensorView& view, Visit visit) {
-  if (view.spec.dtype != DType::f32) return;
+  if (widened(view.spec.dtype) != DType::f32) return;
   const std::int64_t images = view.is_dense() ? 1 : view.spec.shape[0];
   const std::int64_t count =
       view.is_dense() ? view.spec.stored_elements() : view.spec.image_elements();
-  for (std::int64_t n = 0; n < images; ++n) {
-    const float* values = view.as<float>() + n * view.image_stride;
-    for (std::int64_t i = 0; i < count; ++i) visit(values[i]);
-  }
+  for_element(view.spec.dtype, [&]<class T>(T) {
+    for (std::int64_t n = 0; n < images; ++n) {
+      const T* values = view.as<T>() + n * view.image_stride;
+      for (std::int64_t i = 0; i < count; ++i) visit(static_cast<float>(values[i]));
+    }
+  });
 }
 
 // Whether what it makes has gone through a ReLU.
@@ -37,12 +39,14 @@ double dead_share(const TensorView& view) {
   if (shape.rank() != 4 || view.spec.layout != Layout::blocked) return 0;
   std::vector<bool> alive(static_cast<std::size_t>(shape[1]), false);
   const std::int64_t plane = shape[2] * shape[3];
-  for (std::int64_t n = 0; n < shape[0]; ++n)
-    for (std::int64_t c = 0; c < shape[1]; ++c) {
-      const float* block = view.image<float>(n) + c / kLanes * plane * kLanes + c % kLanes;
-      for (std::int64_t i = 0; i < plane && !alive[static_cast<std::size_t>(c)]; ++i)
-        if (block[i * kLanes] > 0) alive[static_cast<std::size_t>(c)] = true;
-    }
+  for_element(view.spec.dtype, [&]<class T>(T) {
+    for (std::int64_t n = 0; n < shape[0]; ++n)
+      for (std::int64_t c = 0; c < shape[1]; ++c) {
+        const T* block = view.image<T>(n) + c / kLanes * plane * kLanes + c % kLanes;
+        for (std::int64_t i = 0; i < plane && !alive[static_cast<std::size_t>(c)]; ++i)
+          if (block[i * kLanes] > T(0)) alive[static_cast<std::size_t>(c)] = true;
+      }
+  });
   return static_cast<double>(std::count(alive.begin(), alive.end(), false)) /
          static_cast<double>(alive.size());
 }

@@ -7,8 +7,10 @@ namespace plimsoll {
 void fill_synthetic_batch(const Trainer& trainer, std::int64_t batch) {
   const TensorView image = trainer.image(Purpose::train, batch);
   const std::uint64_t key = fnv1a64("image");
-  for (std::int64_t i = 0; i < image.spec.shape.elements(); ++i)
-    image.as<float>()[i] = static_cast<float>(signed_unit(key, static_cast<std::uint64_t>(i)));
+  for_element(image.spec.dtype, [&]<class T>(T) {
+    for (std::int64_t i = 0; i < image.spec.shape.elements(); ++i)
+      image.as<T>()[i] = static_cast<float>(signed_unit(key, static_cast<std::uint64_t>(i)));
+  });
   trainer.task().fill_synthetic(trainer.tensors(Purpose::train, batch), batch);
 }
 

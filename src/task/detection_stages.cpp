@@ -5,7 +5,7 @@ namespace plimsoll {
 TruthInputs add_truth(Graph& graph, const DetectionOptions& options, bool with_extent) {
   const Spec& image = graph.spec(graph.find("image"));
   const std::int64_t batch = image.shape[0];
-  const DType real = image.dtype;
+  const DType real = widened(image.dtype);
   const std::int64_t most = options.most_boxes;
   TruthInputs truth;
   truth.boxes = graph.add_value("boxes", plain({batch, most, 4}, real), Role::input);

@@ -11,7 +11,7 @@ Spec conv_kernel_spec(const Spec& x, std::int64_t filters, std::int64_t kh, std:
     layout = Layout::stem_kernel;
   else if (groups == 1 || whole_blocks)
     layout = Layout::kernel;
-  return {.dtype = x.dtype, .shape = {filters, channels, kh, kw}, .layout = layout};
+  return {.dtype = widened(x.dtype), .shape = {filters, channels, kh, kw}, .layout = layout};
 }
 
 }  // namespace plimsoll

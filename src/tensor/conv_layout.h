@@ -8,7 +8,7 @@ namespace plimsoll {
 // Most channels of a plain image that a convolution reads as it is, without blocking it first.
 inline constexpr std::int64_t kMostPlainChannels = 4;
 
-// Weights [filters, C/groups, kh, kw] of a convolution over `x`, of x's element type:
+// Weights [filters, C/groups, kh, kw] of a convolution over `x`, of the type beside x's:
 //   x plain                          stem_kernel
 //   x blocked, whole blocks of 8     kernel; with groups these are the groups' kernels in a row
 //   x blocked, groups split a block  plain (no fast kernel serves it)

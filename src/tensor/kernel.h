@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/bf16.h"
 #include "tensor/attrs.h"
 #include "tensor/view.h"
 
@@ -64,14 +65,24 @@ class Job {
   virtual void run(const Args& args) noexcept = 0;
 };
 
+// What a kernel does about operands in bf16.
+enum class TakesBf16 : std::uint8_t {
+  no,
+  as_f32,  // it is given copies in scratch: for what is small or seldom
+  yes,
+};
+
 // What a kernel is like, whatever the call.
 struct KernelTraits {
-  bool slices = true;     // takes operands that are not dense
-  bool f64 = false;       // takes real numbers of 64 bits
+  bool slices = true;  // takes operands that are not dense
+  bool f64 = false;    // takes real numbers of 64 bits
+  TakesBf16 bf16 = TakesBf16::no;
   bool packs = false;     // writes Args::packed when asked to
   bool compiles = false;  // its jobs make machine code for their shape
 };
-inline constexpr KernelTraits kAnyReal{.f64 = true};
+inline constexpr KernelTraits kAnyReal{.f64 = true, .bf16 = TakesBf16::as_f32};
+inline constexpr KernelTraits kAnyElement{.f64 = true, .bf16 = TakesBf16::yes};
+inline constexpr KernelTraits kShort{.bf16 = TakesBf16::yes};
 inline constexpr KernelTraits kDense{.slices = false};
 
 struct Kernel {
@@ -81,14 +92,7 @@ struct Kernel {
 };
 
 // A job for the call, or null if the kernel cannot do it.
-inline std::unique_ptr<Job> prepare(const Kernel& kernel, const Call& call) {
-  for (const std::span<const Operand> operands : {call.in, call.out})
-    for (const Operand& operand : operands)
-      if ((operand.spec.dtype == DType::f64 && !kernel.traits.f64) ||
-          (!operand.dense && !kernel.traits.slices))
-        return nullptr;
-  return kernel.make(call);
-}
+std::unique_ptr<Job> prepare(const Kernel& kernel, const Call& call);
 
 // A kernel that is a plain function without scratch.
 template <void (*function)(const Attrs&, const Args&) noexcept>
@@ -111,6 +115,15 @@ void for_real(DType dtype, Body body) {
     body(double{});
   else
     body(float{});
+}
+
+// The same for kernels that also read and write bf16 themselves; they compute in Wide<T>.
+template <class Body>
+void for_element(DType dtype, Body body) {
+  if (dtype == DType::bf16)
+    body(Bf16{});
+  else
+    for_real(dtype, body);
 }
 
 }  // namespace plimsoll

@@ -10,7 +10,8 @@ std::int64_t size_of(DType dtype) {
     case DType::i64: return 8;
     case DType::f32:
     case DType::i32: return 4;
-    case DType::f16: return 2;
+    case DType::f16:
+    case DType::bf16: return 2;
     case DType::u8: return 1;
   }
   bug("dtype out of range");
@@ -21,6 +22,7 @@ std::string_view name_of(DType dtype) {
     case DType::f32: return "f32";
     case DType::f64: return "f64";
     case DType::f16: return "f16";
+    case DType::bf16: return "bf16";
     case DType::i64: return "i64";
     case DType::i32: return "i32";
     case DType::u8: return "u8";

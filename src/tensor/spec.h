@@ -9,10 +9,14 @@
 
 namespace plimsoll {
 
-enum class DType : std::uint8_t { f32, f64, f16, i64, i32, u8 };
+enum class DType : std::uint8_t { f32, f64, f16, bf16, i64, i32, u8 };
 
 std::int64_t size_of(DType dtype);
 std::string_view name_of(DType dtype);
+
+// The type of what stands beside an image tensor of `dtype`: parameters, sums, statistics,
+// matrices, losses. bf16 is for images alone; beside them everything is f32.
+constexpr DType widened(DType dtype) { return dtype == DType::bf16 ? DType::f32 : dtype; }
 
 // How the elements of a logical [N, C, H, W] or [O, I, H, W] tensor are stored. Lanes that only
 // fill up a block of 8 are zero in every tensor, always: kernels may rely on it and must keep it

@@ -11,18 +11,27 @@
 
 namespace plimsoll {
 
+// The samples of an op, then those that have images once more with those in bf16.
+inline std::vector<Sample> every_sample(const OpDef& op) {
+  std::vector<Sample> samples = op.samples;
+  for (const Sample& sample : op.samples)
+    if (const auto shorter = shortened(op, sample)) samples.push_back(*shorter);
+  return samples;
+}
+
 // Calls body(sample, kernel) for every sample of the op and every kernel, saying which in failures.
 template <class Body>
 void for_each_kernel(const OpDef& op, Body body) {
-  for (std::size_t s = 0; s < op.samples.size(); ++s) {
+  const std::vector<Sample> samples = every_sample(op);
+  for (std::size_t s = 0; s < samples.size(); ++s) {
     std::string text;
-    for (const SampleInput& input : op.samples[s].in) text += " " + to_string(input.spec);
-    for (const auto& [name, value] : op.samples[s].attrs.entries())
+    for (const SampleInput& input : samples[s].in) text += " " + to_string(input.spec);
+    for (const auto& [name, value] : samples[s].attrs.entries())
       text += " " + name + "=" + to_string(value);
     for (const Kernel& kernel : op.kernels) {
       SCOPED_TRACE("kernel " + std::string(kernel.name) + ", sample " + std::to_string(s) + ":" +
                    text);
-      body(op.samples[s], kernel);
+      body(samples[s], kernel);
     }
   }
 }

@@ -22,6 +22,7 @@ template <class Body>
 void for_dtype(DType dtype, Body body) {
   switch (dtype) {
     case DType::f32: return body(float{});
+    case DType::bf16: return body(Bf16{});
     case DType::f64: return body(double{});
     case DType::i64: return body(std::int64_t{});
     case DType::i32: return body(std::int32_t{});
@@ -31,7 +32,7 @@ void for_dtype(DType dtype, Body body) {
   bug("no test computes with this type");
 }
 
-inline bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
+inline bool is_real(DType dtype) { return widened(dtype) == DType::f32 || dtype == DType::f64; }
 
 // The stored elements of `view` in memory order, its own type widened, padding lanes included.
 inline std::vector<double> stored_elements(const TensorView& view) {
@@ -87,7 +88,7 @@ inline double row_value(std::uint64_t key, std::int64_t i, std::int64_t width, d
   return column == 4 ? draw(column) : std::floor(3 * draw(column));
 }
 
-// Values for an input of a sample, exact in a float; the same for the same key.
+// Values for an input of a sample, exact in its type and in a float; the same for the same key.
 inline std::vector<double> sample_values(const SampleInput& input, std::uint64_t key) {
   using Fill = SampleInput::Fill;
   std::vector<double> values;
@@ -108,7 +109,9 @@ inline std::vector<double> sample_values(const SampleInput& input, std::uint64_t
                            std::floor(0.5 * (1 + u) * static_cast<double>(input.limit)),
                            std::floor(u * static_cast<double>(input.limit + 2)) - 2};
     static_assert(static_cast<int>(Fill::normal) == 0 && static_cast<int>(Fill::match) == 10);
-    values.push_back(static_cast<double>(static_cast<float>(made[static_cast<int>(input.fill)])));
+    const auto value = static_cast<float>(made[static_cast<int>(input.fill)]);
+    const bool is_short = input.spec.dtype == DType::bf16;
+    values.push_back(static_cast<double>(is_short ? static_cast<float>(Bf16(value)) : value));
   }
   return values;
 }

@@ -15,15 +15,42 @@
 
 namespace plimsoll {
 
+// The same call with images in bf16, or nothing where the op has none. Of plain tensors only the
+// first can be an image; others are weights.
+inline std::optional<Sample> shortened(const OpDef& op, Sample sample) {
+  bool is_short = false;
+  for (std::size_t i = 0; i < sample.in.size(); ++i) {
+    Spec& spec = sample.in[i].spec;
+    const bool is_image = spec.layout == Layout::blocked ||
+                          (i == 0 && spec.layout == Layout::plain && spec.shape.rank() == 4);
+    if (!is_image || spec.dtype != DType::f32) continue;
+    spec.dtype = DType::bf16;
+    is_short = true;
+  }
+  for (const AttrSchema& attr : op.attrs)
+    if (attr.name == "image") {
+      sample.attrs.set("image", std::string("bf16"));
+      is_short = true;
+    }
+  return is_short ? std::optional(sample) : std::nullopt;
+}
+
+// Attributes of a call whose numbers are all f64.
+inline Attrs promoted_attrs(const OpDef& op, const Sample& sample) {
+  Attrs attrs = complete_attrs(op, sample.attrs);
+  if (attrs.find("image") != nullptr) attrs.set("image", std::string("same"));
+  return attrs;
+}
+
 // The sample's inputs in f64 where the op takes them so. Numbers of one element stay f32 where the
 // op insists (a learning rate); everything does where it knows f32 only.
 inline Specs promoted(const OpDef& op, const Sample& sample) {
-  const Attrs attrs = complete_attrs(op, sample.attrs);
+  const Attrs attrs = promoted_attrs(op, sample);
   for (std::int64_t least : {std::int64_t{1}, std::int64_t{2}}) {
     Specs specs;
     for (const SampleInput& input : sample.in) {
       specs.push_back(input.spec);
-      if (input.spec.dtype == DType::f32 && input.spec.shape.elements() >= least)
+      if (widened(input.spec.dtype) == DType::f32 && input.spec.shape.elements() >= least)
         specs.back().dtype = DType::f64;
     }
     try {
@@ -50,7 +77,9 @@ struct Setting {
 class OpRun {
  public:
   OpRun(const OpDef& op, const Sample& sample, Setting setting = {})
-      : op_(op), attrs_(complete_attrs(op, sample.attrs)), setting_(setting) {
+      : op_(op),
+        attrs_(setting.in_f64 ? promoted_attrs(op, sample) : complete_attrs(op, sample.attrs)),
+        setting_(setting) {
     Specs specs;
     if (setting.in_f64) specs = promoted(op, sample);
     for (std::size_t i = 0; i < sample.in.size(); ++i) {

@@ -58,15 +58,26 @@ kernels::Levels levels_of(const Channel& channel) {
   return levels;
 }
 
-}  // namespace
-
-void normalise(const std::uint8_t* hwc, Size size, int channels, const Normalisation& how,
-               float* chw) noexcept {
+template <class T>
+void normalise_any(const std::uint8_t* hwc, Size size, int channels, const Normalisation& how,
+                   T* chw) {
   const std::int64_t plane = size.width * size.height;
   for (int c = 0; c < channels; ++c) {
     const Channel channel = channel_of(c, channels, how);
     kernels::look_up(hwc + channel.source, plane, channels, levels_of(channel), chw + c * plane);
   }
+}
+
+}  // namespace
+
+void normalise(const std::uint8_t* hwc, Size size, int channels, const Normalisation& how,
+               float* chw) noexcept {
+  normalise_any(hwc, size, channels, how, chw);
+}
+
+void normalise(const std::uint8_t* hwc, Size size, int channels, const Normalisation& how,
+               Bf16* chw) noexcept {
+  normalise_any(hwc, size, channels, how, chw);
 }
 
 }  // namespace plimsoll

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/bf16.h"
 #include "base/bytes.h"
 #include "data/picture/augment.h"
 #include "data/picture/picture.h"
@@ -88,10 +89,12 @@ Normalisation::Mode parse_normalisation(std::string_view text,
                                         std::string_view where = "normalise");
 std::string_view to_text(Normalisation::Mode mode);
 
-// Writes [channels][height][width] floats, with the arithmetic of Keras in float32. Grey pictures
+// Writes [channels][height][width] numbers, with the arithmetic of Keras in float32. Grey pictures
 // know no order of channels and take the mean over Keras's three constants. Does not allocate or
 // throw; calls on different outputs may run at the same time.
 void normalise(const std::uint8_t* hwc, Size size, int channels, const Normalisation& how,
                float* chw) noexcept;
+void normalise(const std::uint8_t* hwc, Size size, int channels, const Normalisation& how,
+               Bf16* chw) noexcept;
 
 }  // namespace plimsoll

@@ -3,45 +3,14 @@
 #include <algorithm>
 #include <optional>
 
+#include "kernels/onednn/image_copies.h"
 #include "kernels/onednn/primitive.h"
 #include "kernels/simd/transpose.h"
-#include "kernels/subsample.h"
 
 namespace plimsoll::kernels::onednn {
 namespace {
 
 enum class Pass { forward, grad_input, grad_kernel };
-
-// Scratch for the cells that a strided 1x1 sees. Small enough to stay in the caches between the
-// copy and the convolution; the sums of grad_kernel would suffer from many small parts.
-constexpr std::int64_t kSeenBytes = std::int64_t{4} << 20;
-constexpr std::int64_t kSeenBytesSummed = std::int64_t{16} << 20;
-
-// A 1x1 over every s-th cell. oneDNN gathers these cells itself, but only where the strides are
-// equal and divide the image's size; elsewhere it takes a path at half the speed.
-bool is_strided_point(const ConvolutionShape& s) {
-  const Slide &h = s.window.h, &w = s.window.w;
-  const auto sees_whole_image = [](const Slide& a) {
-    return a.kernel == 1 && a.before == 0 && a.out == (a.in - 1) / a.stride + 1;
-  };
-  const bool native = h.stride == w.stride && h.in % h.stride == 0 && w.in % w.stride == 0;
-  return sees_whole_image(h) && sees_whole_image(w) && !native && !s.plain_input;
-}
-
-// The dense convolution over the cells that a strided 1x1 sees.
-ConvolutionShape over_seen_cells(ConvolutionShape s) {
-  s.window.h = {.in = s.window.h.out, .out = s.window.h.out};
-  s.window.w = {.in = s.window.w.out, .out = s.window.w.out};
-  return s;
-}
-
-Grid grid_of(const ConvolutionShape& s, std::int64_t images) {
-  return {.planes = images * s.channels / kLanes,
-          .height = s.window.h.in,
-          .width = s.window.w.in,
-          .stride_h = s.window.h.stride,
-          .stride_w = s.window.w.stride};
-}
 
 // Padding behind the image that windows really touch; negative where cells at the end are not read.
 std::int64_t padding_after(const Slide& s) {
@@ -111,20 +80,6 @@ std::unique_ptr<Primitive> make_primitive(const ConvolutionShape& s, Pass pass,
   return nullptr;
 }
 
-// Scratch laid out piece by piece, each piece on its own cache line.
-class Pieces {
- public:
-  std::int64_t add(std::int64_t bytes) {
-    const std::int64_t at = bytes_;
-    bytes_ = round_up(bytes_ + bytes, 64);
-    return at;
-  }
-  std::int64_t bytes() const { return bytes_; }
-
- private:
-  std::int64_t bytes_ = 0;
-};
-
 // A convolution whose batch is worked off in equal parts, the last one perhaps smaller. What
 // differs from pass to pass is how one part is run.
 class PartsJob : public Job {
@@ -138,15 +93,12 @@ class PartsJob : public Job {
 
   // False: oneDNN has no fast code for this.
   bool prepare(Pass pass, std::int64_t most_bytes) {
-    const ConvolutionShape shape = strided_point_ ? over_seen_cells(shape_) : shape_;
+    const ConvolutionShape shape = copies_.seen();
     const std::int64_t images = shape_.images;
     const std::int64_t largest = 4 * std::max(shape_.input_image(), shape_.output_image());
     std::int64_t most = most_bytes / largest;
     if (most == 0 || 4 * shape_.weights() > kMostBytes) return false;
-    if (strided_point_) {
-      const std::int64_t bound = pass == Pass::grad_kernel ? kSeenBytesSummed : kSeenBytes;
-      most = std::clamp(bound / (4 * shape.input_image()), std::int64_t{1}, most);
-    }
+    most = copies_.images_together(most, pass == Pass::grad_kernel);
     const std::int64_t parts = (images + most - 1) / most;
     part_ = (images + parts - 1) / parts;
 
@@ -156,14 +108,13 @@ class PartsJob : public Job {
       rest_ = make_primitive(shape, pass, images % part_);
       if (rest_ == nullptr) return false;
     }
-    if (strided_point_) seen_ = pieces_.add(4 * part_ * shape.input_image());
+    copies_.place(pieces_, part_);
     inner_ = pieces_.add(std::max(whole_->scratch(), rest_ != nullptr ? rest_->scratch() : 0));
     return true;
   }
 
  protected:
-  explicit PartsJob(const ConvolutionShape& shape)
-      : shape_(shape), strided_point_(is_strided_point(shape)) {}
+  explicit PartsJob(const ConvolutionShape& shape) : shape_(shape), copies_(shape) {}
 
   // body(primitive, first image, images) for each part, in order.
   template <class Body>
@@ -174,24 +125,14 @@ class PartsJob : public Job {
     }
   }
 
-  // The part of x that the primitive reads: x itself, or the cells seen, copied to scratch.
-  float* input_of(const Args& args, float* x, std::int64_t first,
-                  std::int64_t images) const noexcept {
-    float* part = x + first * shape_.input_image();
-    if (!strided_point_) return part;
-    subsample(grid_of(shape_, images), part, seen(args));
-    return seen(args);
-  }
-
-  float* seen(const Args& args) const { return reinterpret_cast<float*>(args.scratch + seen_); }
   std::byte* inner(const Args& args) const { return args.scratch + inner_; }
 
   ConvolutionShape shape_;
-  bool strided_point_;
+  ImageCopies copies_;
   std::int64_t part_ = 0;
   std::unique_ptr<Primitive> whole_, rest_;
   Pieces pieces_;
-  std::int64_t seen_ = 0, inner_ = 0;
+  std::int64_t inner_ = 0;
 };
 
 class ForwardJob final : public PartsJob {
@@ -201,8 +142,6 @@ class ForwardJob final : public PartsJob {
   }
 
   void run(const Args& args) noexcept override {
-    float* x = args.in[0].as<float>();
-    float* y = args.out[0].as<float>();
     float* bias = shape_.bias > 0 ? args.in[2].as<float>() : nullptr;
     if (bias_) {  // the vector is not padded, what oneDNN reads must be
       float* padded = reinterpret_cast<float*>(args.scratch + *bias_);
@@ -210,12 +149,13 @@ class ForwardJob final : public PartsJob {
       bias = padded;
     }
     for_each_part([&](Primitive& primitive, std::int64_t first, std::int64_t images) {
-      void* from = input_of(args, x, first, images);
-      void* to = y + first * shape_.output_image();
+      void* from = copies_.read_before(args, args.in[0], first, images);
+      void* to = copies_.place_after(args, args.out[0], first);
       if (bias != nullptr)
         primitive.run({from, args.in[1].data, to, bias}, inner(args));
       else
         primitive.run({from, args.in[1].data, to}, inner(args));
+      copies_.keep_after(args, args.out[0], first, images);
     });
   }
 
@@ -230,16 +170,13 @@ class GradInputJob final : public PartsJob {
   }
 
   void run(const Args& args) noexcept override {
-    float* dy = args.in[0].as<float>();
-    float* dx = args.out[0].as<float>();
     float* turned = reinterpret_cast<float*>(args.scratch + turned_);
     transpose_blocks(shape_.weights() / (kLanes * kLanes), args.in[1].as<float>(), turned);
     for_each_part([&](Primitive& primitive, std::int64_t first, std::int64_t images) {
-      float* part = dx + first * shape_.input_image();
-      primitive.run(
-          {dy + first * shape_.output_image(), turned, strided_point_ ? seen(args) : part},
-          inner(args));
-      if (strided_point_) scatter(grid_of(shape_, images), seen(args), part);
+      primitive.run({copies_.read_after(args, args.in[0], first, images), turned,
+                     copies_.place_before(args, args.out[0], first)},
+                    inner(args));
+      copies_.keep_before(args, args.out[0], first, images);
     });
   }
 
@@ -256,13 +193,11 @@ class GradKernelJob final : public PartsJob {
   }
 
   void run(const Args& args) noexcept override {
-    float* x = args.in[0].as<float>();
-    float* dy = args.in[1].as<float>();
     float* dw = args.out[0].as<float>();
     float* addend = reinterpret_cast<float*>(args.scratch + PartsJob::scratch());
     for_each_part([&](Primitive& primitive, std::int64_t first, std::int64_t images) {
-      primitive.run({input_of(args, x, first, images), dy + first * shape_.output_image(),
-                     first == 0 ? dw : addend},
+      primitive.run({copies_.read_before(args, args.in[0], first, images),
+                     copies_.read_after(args, args.in[1], first, images), first == 0 ? dw : addend},
                     inner(args));
       if (first == 0) return;
       const std::int64_t count = shape_.weights();

@@ -18,18 +18,19 @@ Vec8 share_of(const Range& rows, const Range& columns) {
 
 // A row of windows that lie wholly between the left and right margins: all cells get the same
 // share.
+template <class T>
 struct SharedRow {
-  const float* dy;
+  const T* dy;
   Vec8 share;
 
   Vec8 operator()(std::int64_t ow, std::int64_t) const { return mul8(load_cell(dy, ow), share); }
 };
 
 // One stretch of 3x3 windows. By value: see gather_cells.
-template <class Size>
-void pool_stretch(const float* x, float* y, Stretch s) {
+template <class Size, class T>
+void pool_stretch(const T* x, T* y, Stretch s) {
   const Vec8 share = splat8(1.0f / static_cast<float>(Size::rows * Size::columns));
-  const float* corner = x + s.input * kLanes;
+  const T* corner = x + s.input * kLanes;
   for (std::int64_t i = 0; i < s.count; ++i, corner += s.next_window * kLanes) {
     Vec8 sum[Size::tile];
     for (auto& one : sum) one = zero8();
@@ -49,7 +50,8 @@ void pool_stretch(const float* x, float* y, Stretch s) {
   }
 }
 
-void pool_any(const Window& window, const float* x, float* y) {
+template <class T>
+void pool_any(const Window& window, const T* x, T* y) {
   const Slide &h = window.h, &w = window.w;
   for (std::int64_t oh = 0; oh < h.out; ++oh)
     for (std::int64_t ow = 0; ow < w.out; ++ow) {
@@ -62,7 +64,8 @@ void pool_any(const Window& window, const float* x, float* y) {
     }
 }
 
-void pool_plane(const Window& window, const float* x, float* y) {
+template <class T>
+void pool_plane(const Window& window, const T* x, T* y) {
   if (window.h.kernel != 3 || window.w.kernel != 3) return pool_any(window, x, y);
   for_each_stretch(window, {0, window.h.out}, [=]<class Size>(Size, const Stretch& stretch) {
     pool_stretch<Size>(x, y, stretch);
@@ -77,6 +80,12 @@ class GradJob final : public Job {
   std::int64_t scratch() const override { return 4 * (window_.h.out + window_.w.out); }
 
   void run(const Args& args) noexcept override {
+    with_element(args.in[0], [&]<class T>() { gather<T>(args); });
+  }
+
+ private:
+  template <class T>
+  void gather(const Args& args) const {
     const TensorView &dy = args.in[0], &dx = args.out[0];
     const Shape& shape = dy.spec.shape;
     const std::int64_t wide = window_.w.out;
@@ -88,18 +97,17 @@ class GradJob final : public Job {
 #pragma omp parallel for collapse(2)
     for (std::int64_t n = 0; n < shape[0]; ++n)
       for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
-        const float* from = plane<float>(dy, n, block);
+        const T* from = plane<T>(dy, n, block);
         const auto row = [=](std::int64_t oh, std::int64_t) {
-          return SharedRow{from + oh * wide * kLanes, splat8(row_share[oh] * whole)};
+          return SharedRow<T>{from + oh * wide * kLanes, splat8(row_share[oh] * whole)};
         };
         const auto edge = [=](std::int64_t oh, std::int64_t ow, std::int64_t, std::int64_t) {
           return mul8(load_cell(from, oh * wide + ow), splat8(row_share[oh] * column_share[ow]));
         };
-        gather_plane(window_, window_.w.inner(), plane<float>(dx, n, block), row, edge);
+        gather_plane(window_, window_.w.inner(), plane<T>(dx, n, block), row, edge);
       }
   }
 
- private:
   static void fill_shares(const Slide& slide, float* shares) {
     for (std::int64_t o = 0; o < slide.out; ++o) {
       const Range taps = slide.taps(o);
@@ -110,21 +118,25 @@ class GradJob final : public Job {
   Window window_;
 };
 
-}  // namespace
-
-void avg_pool(const Attrs& attrs, const Args& args) noexcept {
+template <class T>
+void pool_images(const Attrs& attrs, const Args& args) {
   const TensorView &x = args.in[0], &y = args.out[0];
   const Shape& shape = x.spec.shape;
   const Window window = pool_window(attrs, shape, y.spec.shape);
 #pragma omp parallel for collapse(2)
   for (std::int64_t n = 0; n < shape[0]; ++n)
     for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block)
-      pool_plane(window, plane<float>(x, n, block), plane<float>(y, n, block));
+      pool_plane(window, plane<T>(x, n, block), plane<T>(y, n, block));
+}
+
+}  // namespace
+
+void avg_pool(const Attrs& attrs, const Args& args) noexcept {
+  with_element(args.in[0], [&]<class T>() { pool_images<T>(attrs, args); });
 }
 
 std::unique_ptr<Job> prepare_avg_pool_grad(const Call& call) {
   const Spec &dy = call.in[0].spec, &dx = call.out[0].spec;
-  if (dy.dtype != DType::f32) return nullptr;
   return std::make_unique<GradJob>(pool_window(call.attrs, dx.shape, dy.shape));
 }
 

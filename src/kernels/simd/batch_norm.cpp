@@ -18,12 +18,22 @@ Vec8 passes(Vec8 v) {
   return mask;
 }
 
+template <class Body>
+void with_element_and_clamp(const TensorView& image, Clamp clamp, Body body) {
+  with_element(image, [&]<class T>() {
+    with_clamp(clamp, [&]<Clamp kClamp>() { body.template operator()<T, kClamp>(); });
+  });
+}
+
 // f32 sums of at most this many pixels are added up in f64.
 constexpr std::int64_t kChunk = 256;
 
 }  // namespace
 
-void bn_stats(const Attrs&, const Args& args) noexcept {
+namespace {
+
+template <class T>
+void stats_of(const Args& args) {
   const TensorView& y = args.in[0];
   const std::int64_t images = y.spec.shape[0];
   const std::int64_t channels = y.spec.shape[1];
@@ -33,10 +43,10 @@ void bn_stats(const Attrs&, const Args& args) noexcept {
   for_each_streaming(blocks_of(channels), args.packed != nullptr, [&]<bool packs>(std::int64_t cb) {
     // Sums are taken around the first pixel: with a mean far from zero their difference keeps its
     // digits.
-    const Vec8 pivot = load8(plane<float>(y, 0, cb));
+    const Vec8 pivot = load8(plane<T>(y, 0, cb));
     Sum8 sum, squares;
     for (std::int64_t n = 0; n < images; ++n) {
-      const float* p = plane<float>(y, n, cb);
+      const T* p = plane<T>(y, n, cb);
       Vec8 largest = zero8();
       for (std::int64_t begin = 0; begin < pixels; begin += kChunk) {
         const std::int64_t end = begin + kChunk < pixels ? begin + kChunk : pixels;
@@ -62,7 +72,7 @@ void bn_stats(const Attrs&, const Args& args) noexcept {
         sum.add(add8(s0, s1));
         squares.add(add8(q0, q1));
       }
-      if constexpr (packs)
+      if constexpr (packs && sizeof(T) == sizeof(float))
         pack_plane(p, pixels, largest,
                    args.packed + (n * blocks_of(channels) + cb) * packed_plane_bytes(pixels));
     }
@@ -81,6 +91,12 @@ void bn_stats(const Attrs&, const Args& args) noexcept {
   });
 }
 
+}  // namespace
+
+void bn_stats(const Attrs&, const Args& args) noexcept {
+  with_element(args.in[0], [&]<class T>() { stats_of<T>(args); });
+}
+
 void bn_apply(const Attrs& attrs, const Args& args) noexcept {
   const TensorView &y = args.in[0], &z = args.out[0];
   std::size_t next = 0;
@@ -89,15 +105,15 @@ void bn_apply(const Attrs& attrs, const Args& args) noexcept {
   const std::int64_t images = y.spec.shape[0];
   const std::int64_t blocks = blocks_of(y.spec.shape[1]);
   const std::int64_t pixels = y.spec.shape[2] * y.spec.shape[3];
-  with_clamp(clamp_of(attrs), [&]<Clamp clamp>() {
+  with_element_and_clamp(y, clamp_of(attrs), [&]<class T, Clamp clamp>() {
     for_each_streaming(
         images * blocks, outgrows_caches(z.spec), [&]<bool streamed>(std::int64_t item) {
           const std::int64_t n = item / blocks, cb = item % blocks;
           const BnChannels c = parameters.block(cb);
-          const float* from = plane<float>(y, n, cb);
-          float* to = plane<float>(z, n, cb);
+          const T* from = plane<T>(y, n, cb);
+          T* to = plane<T>(z, n, cb);
           if (residual != nullptr) {
-            const float* extra = plane<float>(*residual, n, cb);
+            const T* extra = plane<T>(*residual, n, cb);
             for (std::int64_t i = 0; i < pixels * kLanes; i += kLanes)
               put8<streamed>(to + i, clamped<clamp>(add8(fma8(load8(from + i), c.scale, c.shift),
                                                          load8(extra + i))));
@@ -124,9 +140,8 @@ struct GradPlanes {
 };
 
 // The gradient that arrives before the clamp, for one pixel.
-template <Clamp clamp, std::size_t terms, bool from_z>
-Vec8 arriving(const float* const* dz, const float* y, const float* z, std::int64_t i,
-              const BnChannels& c) {
+template <Clamp clamp, std::size_t terms, bool from_z, class T>
+Vec8 arriving(const T* const* dz, const T* y, const T* z, std::int64_t i, const BnChannels& c) {
   Vec8 g = load8(dz[0] + i);
   for (std::size_t t = 1; t < terms; ++t) g = add8(g, load8(dz[t] + i));
   if constexpr (clamp != Clamp::none) {
@@ -136,19 +151,19 @@ Vec8 arriving(const float* const* dz, const float* y, const float* z, std::int64
   return g;
 }
 
-template <Clamp clamp, std::size_t terms, bool from_z, bool streamed>
+template <class T, Clamp clamp, std::size_t terms, bool from_z, bool streamed>
 void grad_block(const GradPlanes& planes, const BnChannels& c, std::int64_t cb, std::int64_t lanes,
                 bool training, float* dgamma, float* dbeta) {
-  const float* dz[GradPlanes::kMostTerms] = {};
+  const T* dz[GradPlanes::kMostTerms] = {};
   const auto settle = [&](std::int64_t n) {
-    for (std::size_t t = 0; t < terms; ++t) dz[t] = plane<float>(*planes.dz[t], n, cb);
+    for (std::size_t t = 0; t < terms; ++t) dz[t] = plane<T>(*planes.dz[t], n, cb);
   };
   const std::int64_t floats = planes.pixels * kLanes;
   Sum8 sum, product;
   for (std::int64_t n = 0; n < planes.images; ++n) {
     settle(n);
-    const float* y = plane<float>(*planes.y, n, cb);
-    const float* z = from_z ? plane<float>(*planes.z, n, cb) : nullptr;
+    const T* y = plane<T>(*planes.y, n, cb);
+    const T* z = from_z ? plane<T>(*planes.z, n, cb) : nullptr;
     for (std::int64_t begin = 0; begin < floats; begin += kChunk * kLanes) {
       const std::int64_t end = begin + kChunk * kLanes < floats ? begin + kChunk * kLanes : floats;
       Vec8 s = zero8(), p = zero8();
@@ -178,10 +193,10 @@ void grad_block(const GradPlanes& planes, const BnChannels& c, std::int64_t cb, 
   const Vec8 b = load8(bias), k = load8(slope);
   for (std::int64_t n = 0; n < planes.images; ++n) {
     settle(n);
-    const float* y = plane<float>(*planes.y, n, cb);
-    const float* z = from_z ? plane<float>(*planes.z, n, cb) : nullptr;
-    float* dy = plane<float>(*planes.dy, n, cb);
-    float* dr = planes.dresidual ? plane<float>(*planes.dresidual, n, cb) : nullptr;
+    const T* y = plane<T>(*planes.y, n, cb);
+    const T* z = from_z ? plane<T>(*planes.z, n, cb) : nullptr;
+    T* dy = plane<T>(*planes.dy, n, cb);
+    T* dr = planes.dresidual ? plane<T>(*planes.dresidual, n, cb) : nullptr;
     for (std::int64_t i = 0; i < floats; i += kLanes) {
       const Vec8 g = arriving<clamp, terms, from_z>(dz, y, z, i, c);
       const Vec8 centred = sub8(load8(y + i), c.mean);
@@ -192,13 +207,13 @@ void grad_block(const GradPlanes& planes, const BnChannels& c, std::int64_t cb, 
   }
 }
 
-template <Clamp clamp, bool from_z, bool streamed>
+template <class T, Clamp clamp, bool from_z, bool streamed>
 void grad_block(const GradPlanes& planes, const BnChannels& c, std::int64_t cb, std::int64_t lanes,
                 bool training, float* dgamma, float* dbeta) {
   if (planes.terms == 2)
-    grad_block<clamp, 2, from_z, streamed>(planes, c, cb, lanes, training, dgamma, dbeta);
+    grad_block<T, clamp, 2, from_z, streamed>(planes, c, cb, lanes, training, dgamma, dbeta);
   else
-    grad_block<clamp, 1, from_z, streamed>(planes, c, cb, lanes, training, dgamma, dbeta);
+    grad_block<T, clamp, 1, from_z, streamed>(planes, c, cb, lanes, training, dgamma, dbeta);
 }
 
 }  // namespace
@@ -221,7 +236,7 @@ void bn_grad(const Attrs& attrs, const Args& args) noexcept {
   planes.images = shape[0];
   planes.pixels = shape[2] * shape[3];
   const bool training = attrs.flag("training");
-  with_clamp(clamp_of(attrs), [&]<Clamp clamp>() {
+  with_element_and_clamp(*planes.y, clamp_of(attrs), [&]<class T, Clamp clamp>() {
     for_each_streaming(
         blocks_of(shape[1]), outgrows_caches(planes.dy->spec), [&]<bool streamed>(std::int64_t cb) {
           const BnChannels c = parameters.block(cb);
@@ -229,9 +244,9 @@ void bn_grad(const Attrs& attrs, const Args& args) noexcept {
           float* dg = dgamma ? dgamma + cb * kLanes : nullptr;
           float* db = dbeta ? dbeta + cb * kLanes : nullptr;
           if (from_z)
-            grad_block<clamp, true, streamed>(planes, c, cb, lanes, training, dg, db);
+            grad_block<T, clamp, true, streamed>(planes, c, cb, lanes, training, dg, db);
           else
-            grad_block<clamp, false, streamed>(planes, c, cb, lanes, training, dg, db);
+            grad_block<T, clamp, false, streamed>(planes, c, cb, lanes, training, dg, db);
         });
   });
 }
@@ -245,16 +260,16 @@ void constant_norm_grad(const Attrs& attrs, const Args& args) noexcept {
   const TensorView* dresidual = attrs.flag("residual") ? &args.out[1] : nullptr;
   const std::int64_t blocks = blocks_of(dz.spec.shape[1]);
   const std::int64_t floats = dz.spec.shape[2] * dz.spec.shape[3] * kLanes;
-  with_clamp(clamp_of(attrs), [&]<Clamp clamp>() {
+  with_element_and_clamp(dz, clamp_of(attrs), [&]<class T, Clamp clamp>() {
     for_each_streaming(
         dz.spec.shape[0] * blocks, outgrows_caches(dy.spec), [&]<bool streamed>(std::int64_t item) {
           const std::int64_t n = item / blocks, cb = item % blocks;
           const Vec8 scale = parameters.block(cb).scale;
-          const float* first = plane<float>(dz, n, cb);
-          const float* second = more != nullptr ? plane<float>(*more, n, cb) : nullptr;
-          const float* z = clamp != Clamp::none ? plane<float>(args.in.back(), n, cb) : nullptr;
-          float* to = plane<float>(dy, n, cb);
-          float* beside = dresidual != nullptr ? plane<float>(*dresidual, n, cb) : nullptr;
+          const T* first = plane<T>(dz, n, cb);
+          const T* second = more != nullptr ? plane<T>(*more, n, cb) : nullptr;
+          const T* z = clamp != Clamp::none ? plane<T>(args.in.back(), n, cb) : nullptr;
+          T* to = plane<T>(dy, n, cb);
+          T* beside = dresidual != nullptr ? plane<T>(*dresidual, n, cb) : nullptr;
           for (std::int64_t i = 0; i < floats; i += kLanes) {
             Vec8 g = load8(first + i);
             if (second != nullptr) g = add8(g, load8(second + i));

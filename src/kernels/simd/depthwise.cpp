@@ -14,8 +14,8 @@ Window window_of(const Attrs& attrs, const Shape& x, const Shape& w, const Shape
 }
 
 // Row oh of a plane: sums of products over the real taps.
-template <class Read, class Tap, class Put>
-void slide_any(const Window& window, const float* x, std::int64_t oh, Read read, Tap tap, Put put) {
+template <class T, class Read, class Tap, class Put>
+void slide_any(const Window& window, const T* x, std::int64_t oh, Read read, Tap tap, Put put) {
   const Slide &h = window.h, &w = window.w;
   const Range rows = h.taps(oh);
   for (std::int64_t ow = 0; ow < w.out; ++ow) {
@@ -28,8 +28,8 @@ void slide_any(const Window& window, const float* x, std::int64_t oh, Read read,
   }
 }
 
-template <class Read, class Tap, class Put>
-void slide_plane(const Window& window, const float* x, Read read, Tap tap, Put put) {
+template <class T, class Read, class Tap, class Put>
+void slide_plane(const Window& window, const T* x, Read read, Tap tap, Put put) {
   if (window.h.kernel == 3 && window.w.kernel == 3) {
     for_each_stretch(window, {0, window.h.out}, [&]<class Size>(Size, const Stretch& stretch) {
       slide_stretch<Size>(x, stretch, read, tap, put);
@@ -40,7 +40,7 @@ void slide_plane(const Window& window, const float* x, Read read, Tap tap, Put p
 }
 
 // `reader(block)` reads the cells of a block of channels.
-template <class Reader>
+template <class T, class Reader>
 void forward_planes(const Window& window, const TensorView& x, const TensorView& w,
                     const TensorView& y, Reader reader) {
   const std::int64_t blocks = blocks_of(x.spec.shape[1]);
@@ -48,9 +48,9 @@ void forward_planes(const Window& window, const TensorView& x, const TensorView&
       x.spec.shape[0] * blocks, outgrows_caches(y.spec), [&]<bool streamed>(std::int64_t item) {
         const std::int64_t n = item / blocks, block = item % blocks;
         const float* weights = w.as<float>() + block * window.h.kernel * window.w.kernel * kLanes;
-        float* to = plane<float>(y, n, block);
+        T* to = plane<T>(y, n, block);
         slide_plane(
-            window, plane<float>(x, n, block), reader(block),
+            window, plane<T>(x, n, block), reader(block),
             [weights, columns = window.w.kernel](std::int64_t kh, std::int64_t kw) {
               return load_cell(weights, kh * columns + kw);
             },
@@ -70,8 +70,8 @@ Slide flipped(const Slide& s) {
 }
 
 // Strided and dilated at once: rare, so each cell looks for its windows one by one.
-template <class Tap, class Put>
-void gather_any(const Window& window, const float* dy, Tap tap, Put put) {
+template <class T, class Tap, class Put>
+void gather_any(const Window& window, const T* dy, Tap tap, Put put) {
   const Slide &h = window.h, &w = window.w;
   const auto window_at = [](const Slide& s, std::int64_t i, std::int64_t k) -> std::int64_t {
     const std::int64_t start = i + s.before - k * s.dilation;
@@ -93,8 +93,9 @@ void gather_any(const Window& window, const float* dy, Tap tap, Put put) {
 }
 
 // A row of windows, seen from a row of input cells that they cover with one row of weights.
+template <class T>
 struct WeightedRow {
-  const float* dy;
+  const T* dy;
   const float* weights;
 
   Vec8 operator()(std::int64_t ow, std::int64_t kw) const {
@@ -102,7 +103,8 @@ struct WeightedRow {
   }
 };
 
-void mask_plane(const float* x, float* dx, std::int64_t cells) {
+template <class T>
+void mask_plane(const T* x, T* dx, std::int64_t cells) {
   for (std::int64_t i = 0; i < cells; ++i) {
     const Vec8 positive = greater8(load_cell(x, i), zero8());
     store_cell(dx, i, and8(load_cell(dx, i), positive));
@@ -110,8 +112,8 @@ void mask_plane(const float* x, float* dx, std::int64_t cells) {
 }
 
 // The plane of dx for one channel block. `x` is null where the input was not rectified.
-void grad_input_plane(const Window& window, const float* dy, const float* weights, const float* x,
-                      float* dx) {
+template <class T>
+void grad_input_plane(const Window& window, const T* dy, const float* weights, const T* x, T* dx) {
   const Slide &h = window.h, &w = window.w;
   const auto tap = [weights, columns = w.kernel](std::int64_t kh, std::int64_t kw) {
     return load_cell(weights, kh * columns + kw);
@@ -134,7 +136,7 @@ void grad_input_plane(const Window& window, const float* dy, const float* weight
   }
   if (h.dilation == 1 && w.dilation == 1) {
     const auto row = [=, wide = w.out, columns = w.kernel](std::int64_t oh, std::int64_t kh) {
-      return WeightedRow{dy + oh * wide * kLanes, weights + kh * columns * kLanes};
+      return WeightedRow<T>{dy + oh * wide * kLanes, weights + kh * columns * kLanes};
     };
     gather_plane(window, {0, w.out}, dx, row,
                  [=](std::int64_t oh, std::int64_t ow, std::int64_t kh, std::int64_t kw) {
@@ -150,23 +152,23 @@ void grad_input_plane(const Window& window, const float* dy, const float* weight
 std::int64_t rows_in_a_run(const Slide& w) { return 3 + 192 / w.out / 3 * 3; }
 
 // One tap over the rows [first, last) of a plane.
-template <class Read>
-Vec8 tap_over_rows(const Window& window, const float* x, const float* dy, Read read,
-                   std::int64_t kh, std::int64_t kw, Range rows) {
+template <class T, class Read>
+Vec8 tap_over_rows(const Window& window, const T* x, const T* dy, Read read, std::int64_t kh,
+                   std::int64_t kw, Range rows) {
   const Slide &h = window.h, &w = window.w;
   const Range columns = w.outputs(kw);
   Vec8 sum[2] = {zero8(), zero8()};
   for (std::int64_t oh = rows.first; oh < rows.last; ++oh) {
     if (!h.has(h.at(oh, kh))) continue;
-    const float* from = x + h.at(oh, kh) * w.in * kLanes;
-    const float* grad = dy + oh * w.out * kLanes;
+    const T* from = x + h.at(oh, kh) * w.in * kLanes;
+    const T* grad = dy + oh * w.out * kLanes;
     for (std::int64_t ow = columns.first; ow < columns.last; ++ow)
       sum[ow % 2] = fma8(read(from, w.at(ow, kw)), load_cell(grad, ow), sum[ow % 2]);
   }
   return add8(sum[0], sum[1]);
 }
 
-template <class Read>
+template <class T, class Read>
 void grad_kernel_any(const Window& window, const TensorView& x, const TensorView& dy,
                      std::int64_t block, Read read, float* dw) {
   const Slide &h = window.h, &w = window.w;
@@ -176,22 +178,22 @@ void grad_kernel_any(const Window& window, const TensorView& x, const TensorView
       Sum8 total;
       for (std::int64_t n = 0; n < dy.spec.shape[0]; ++n)
         for (std::int64_t oh = 0; oh < h.out; oh += run)
-          total.add(tap_over_rows(window, plane<float>(x, n, block), plane<float>(dy, n, block),
-                                  read, kh, kw, {oh, std::min(oh + run, h.out)}));
+          total.add(tap_over_rows(window, plane<T>(x, n, block), plane<T>(dy, n, block), read, kh,
+                                  kw, {oh, std::min(oh + run, h.out)}));
       store_cell(dw, kh * w.kernel + kw, total.rounded());
     }
 }
 
 // All nine taps at once, so that x and dy are read once.
-template <class Read>
+template <class T, class Read>
 void grad_kernel_three(const Window& window, const TensorView& x, const TensorView& dy,
                        std::int64_t block, Read read, float* dw) {
   const Slide &h = window.h, &w = window.w;
   const std::int64_t run = rows_in_a_run(w);
   Sum8 total[9];
   for (std::int64_t n = 0; n < dy.spec.shape[0]; ++n) {
-    const float* from = plane<float>(x, n, block);
-    const float* grad = plane<float>(dy, n, block);
+    const T* from = plane<T>(x, n, block);
+    const T* grad = plane<T>(dy, n, block);
     for (std::int64_t start = 0; start < h.out; start += run) {
       Vec8 sum[9] = {};
       for_each_stretch(window, {start, std::min(start + run, h.out)},
@@ -212,7 +214,7 @@ auto normalising(const BnParameters& parameters) {
   };
 }
 
-template <class Reader>
+template <class T, class Reader>
 void grad_kernel_blocks(const Attrs& attrs, const TensorView& x, const TensorView& dy,
                         const TensorView& dw, Reader reader) {
   const Shape& shape = x.spec.shape;
@@ -223,10 +225,31 @@ void grad_kernel_blocks(const Attrs& attrs, const TensorView& x, const TensorVie
   for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
     float* to = dw.as<float>() + block * taps * kLanes;
     if (three)
-      grad_kernel_three(window, x, dy, block, reader(block), to);
+      grad_kernel_three<T>(window, x, dy, block, reader(block), to);
     else
-      grad_kernel_any(window, x, dy, block, reader(block), to);
+      grad_kernel_any<T>(window, x, dy, block, reader(block), to);
   }
+}
+
+// Calls body.template operator()<T>(reader) with how `x` is read.
+template <class Body>
+void with_reader(const Attrs& attrs, const TensorView& x, Body body) {
+  with_element(x, [&]<class T>() {
+    if (rectifies(attrs))
+      body.template operator()<T>([](std::int64_t) { return Rectified{}; });
+    else
+      body.template operator()<T>([](std::int64_t) { return AsStored{}; });
+  });
+}
+
+// The same where x is normalised, by the operands that stand behind the first two.
+template <class Body>
+void with_normalising_reader(const Attrs& attrs, const Args& args, Body body) {
+  const BnParameters parameters = parameters_of(attrs, args, 2);
+  with_element(args.in[0], [&]<class T>() {
+    with_clamp(clamp_of(attrs),
+               [&]<Clamp clamp>() { body.template operator()<T>(normalising<clamp>(parameters)); });
+  });
 }
 
 }  // namespace
@@ -234,19 +257,14 @@ void grad_kernel_blocks(const Attrs& attrs, const TensorView& x, const TensorVie
 void depthwise(const Attrs& attrs, const Args& args) noexcept {
   const TensorView &x = args.in[0], &w = args.in[1], &y = args.out[0];
   const Window window = window_of(attrs, x.spec.shape, w.spec.shape, y.spec.shape);
-  if (rectifies(attrs))
-    forward_planes(window, x, w, y, [](std::int64_t) { return Rectified{}; });
-  else
-    forward_planes(window, x, w, y, [](std::int64_t) { return AsStored{}; });
+  with_reader(attrs, x, [&]<class T>(auto reader) { forward_planes<T>(window, x, w, y, reader); });
 }
 
 void bn_depthwise(const Attrs& attrs, const Args& args) noexcept {
   const TensorView &x = args.in[0], &w = args.in[1], &y = args.out[0];
   const Window window = window_of(attrs, x.spec.shape, w.spec.shape, y.spec.shape);
-  const BnParameters parameters = parameters_of(attrs, args, 2);
-  with_clamp(clamp_of(attrs), [&]<Clamp clamp>() {
-    forward_planes(window, x, w, y, normalising<clamp>(parameters));
-  });
+  with_normalising_reader(
+      attrs, args, [&]<class T>(auto reader) { forward_planes<T>(window, x, w, y, reader); });
 }
 
 void depthwise_grad_input(const Attrs& attrs, const Args& args) noexcept {
@@ -254,28 +272,26 @@ void depthwise_grad_input(const Attrs& attrs, const Args& args) noexcept {
   const Shape& shape = dx.spec.shape;
   const Window window = window_of(attrs, shape, w.spec.shape, dy.spec.shape);
   const bool masked = args.in.size() > 2;
+  with_element(dy, [&]<class T>() {
 #pragma omp parallel for collapse(2)
-  for (std::int64_t n = 0; n < shape[0]; ++n)
-    for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block)
-      grad_input_plane(window, plane<float>(dy, n, block),
-                       w.as<float>() + block * window.h.kernel * window.w.kernel * kLanes,
-                       masked ? plane<float>(args.in[2], n, block) : nullptr,
-                       plane<float>(dx, n, block));
+    for (std::int64_t n = 0; n < shape[0]; ++n)
+      for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block)
+        grad_input_plane<T>(window, plane<T>(dy, n, block),
+                            w.as<float>() + block * window.h.kernel * window.w.kernel * kLanes,
+                            masked ? plane<T>(args.in[2], n, block) : nullptr,
+                            plane<T>(dx, n, block));
+  });
 }
 
 void depthwise_grad_kernel(const Attrs& attrs, const Args& args) noexcept {
-  if (rectifies(attrs))
-    grad_kernel_blocks(attrs, args.in[0], args.in[1], args.out[0],
-                       [](std::int64_t) { return Rectified{}; });
-  else
-    grad_kernel_blocks(attrs, args.in[0], args.in[1], args.out[0],
-                       [](std::int64_t) { return AsStored{}; });
+  with_reader(attrs, args.in[0], [&]<class T>(auto reader) {
+    grad_kernel_blocks<T>(attrs, args.in[0], args.in[1], args.out[0], reader);
+  });
 }
 
 void bn_depthwise_grad_kernel(const Attrs& attrs, const Args& args) noexcept {
-  const BnParameters parameters = parameters_of(attrs, args, 2);
-  with_clamp(clamp_of(attrs), [&]<Clamp clamp>() {
-    grad_kernel_blocks(attrs, args.in[0], args.in[1], args.out[0], normalising<clamp>(parameters));
+  with_normalising_reader(attrs, args, [&]<class T>(auto reader) {
+    grad_kernel_blocks<T>(attrs, args.in[0], args.in[1], args.out[0], reader);
   });
 }
 

@@ -9,11 +9,15 @@ namespace plimsoll::kernels {
 
 // How cells of the input are read; for one block of channels.
 struct AsStored {
-  Vec8 operator()(const float* x, std::int64_t cell) const { return load_cell(x, cell); }
+  template <class T>
+  Vec8 operator()(const T* x, std::int64_t cell) const {
+    return load_cell(x, cell);
+  }
 };
 
 struct Rectified {
-  Vec8 operator()(const float* x, std::int64_t cell) const {
+  template <class T>
+  Vec8 operator()(const T* x, std::int64_t cell) const {
     return max8(load_cell(x, cell), zero8());
   }
 };
@@ -21,7 +25,8 @@ struct Rectified {
 template <Clamp clamp>
 struct Normalised {
   Vec8 scale, shift;
-  Vec8 operator()(const float* x, std::int64_t cell) const {
+  template <class T>
+  Vec8 operator()(const T* x, std::int64_t cell) const {
     return clamped<clamp>(fma8(load_cell(x, cell), scale, shift));
   }
 };
@@ -29,15 +34,15 @@ struct Normalised {
 // Sums of products over one stretch. `read(x, cell)` is a cell of the input, `tap(kh, kw)` a
 // weight, `put(cell, sum)` takes the results. Everything is by value: a store of a vector may alias
 // whatever is reached through a reference, which would then be loaded again for every cell.
-template <class Size, class Read, class Tap, class Put>
-void slide_stretch(const float* x, Stretch s, Read read, Tap tap, Put put) {
+template <class Size, class T, class Read, class Tap, class Put>
+void slide_stretch(const T* x, Stretch s, Read read, Tap tap, Put put) {
   constexpr int kTile = Size::tile, kRows = Size::rows, kColumns = Size::columns;
   Vec8 weight[kRows + 1][kColumns + 1];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) weight[r][c] = tap(s.first_row + r, s.first_column + c);
-  const float* corner = x + s.input * kLanes;
+  const T* corner = x + s.input * kLanes;
   for (std::int64_t i = 0; i < s.count; ++i, corner += s.next_window * kLanes) {
     Vec8 sum[kTile];
 #pragma GCC unroll 8
@@ -57,8 +62,8 @@ void slide_stretch(const float* x, Stretch s, Read read, Tap tap, Put put) {
 }
 
 // Adds the products of one stretch to the nine taps' sums.
-template <class Size, class Read>
-void add_stretch(const float* x, const float* dy, Stretch s, Read read, Vec8* sum) {
+template <class Size, class T, class Read>
+void add_stretch(const T* x, const T* dy, Stretch s, Read read, Vec8* sum) {
   constexpr int kTile = Size::tile, kRows = Size::rows, kColumns = Size::columns;
   Vec8 local[kRows + 1][kColumns + 1];
   Vec8* first = sum + s.first_row * 3 + s.first_column;
@@ -66,7 +71,7 @@ void add_stretch(const float* x, const float* dy, Stretch s, Read read, Vec8* su
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) local[r][c] = first[r * 3 + c];
-  const float* corner = x + s.input * kLanes;
+  const T* corner = x + s.input * kLanes;
   for (std::int64_t i = 0; i < s.count; ++i, corner += s.next_window * kLanes) {
     Vec8 grad[kTile];
 #pragma GCC unroll 8

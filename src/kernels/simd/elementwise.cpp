@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "kernels/simd/plane.h"
 #include "kernels/simd/runs.h"
-#include "kernels/simd/vec8.h"
 
 namespace plimsoll::kernels {
 namespace {
@@ -96,7 +96,10 @@ void clear_padding(const TensorView& view) noexcept {
   }
 }
 
-void activation(const Attrs& attrs, const Args& args) noexcept {
+namespace {
+
+template <class T>
+void activate(const Attrs& attrs, const Args& args) {
   const Curve curve = *find_curve(attrs.word("kind"));
   const auto alpha = static_cast<float>(attrs.real("alpha"));
   const TensorView &x = args.in[0], &y = args.out[0];
@@ -104,8 +107,8 @@ void activation(const Attrs& attrs, const Args& args) noexcept {
   const bool done = if_rectifier(curve, [&]<Curve kind>() {
 #pragma omp parallel for schedule(static)
     for (std::int64_t r = 0; r < runs.count; ++r) {
-      const float* from = runs.of<float>(x, r);
-      float* to = runs.of<float>(y, r);
+      const T* from = runs.of<T>(x, r);
+      T* to = runs.of<T>(y, r);
       const float leak = alpha;  // here, because Clang 14 does not find it from the lambdas
       over_run(
           runs.length_of(r),
@@ -116,14 +119,15 @@ void activation(const Attrs& attrs, const Args& args) noexcept {
   if (done) return;
 #pragma omp parallel for schedule(static)
   for (std::int64_t r = 0; r < runs.count; ++r) {
-    const float* from = runs.of<float>(x, r);
-    float* to = runs.of<float>(y, r);
+    const T* from = runs.of<T>(x, r);
+    T* to = runs.of<T>(y, r);
     for (std::int64_t i = 0; i < runs.length_of(r); ++i) to[i] = curve_at(curve, from[i], alpha);
   }
   clear_padding(y);
 }
 
-void activation_grad(const Attrs& attrs, const Args& args) noexcept {
+template <class T>
+void activate_back(const Attrs& attrs, const Args& args) {
   const Curve curve = *find_curve(attrs.word("kind"));
   const auto alpha = static_cast<float>(attrs.real("alpha"));
   const TensorView &dy = args.in[0], &saved = args.in[1], &dx = args.out[0];
@@ -131,9 +135,9 @@ void activation_grad(const Attrs& attrs, const Args& args) noexcept {
   const bool done = if_rectifier(curve, [&]<Curve kind>() {
 #pragma omp parallel for schedule(static)
     for (std::int64_t r = 0; r < runs.count; ++r) {
-      const float* from = runs.of<float>(dy, r);
-      const float* judge = runs.of<float>(saved, r);
-      float* to = runs.of<float>(dx, r);
+      const T* from = runs.of<T>(dy, r);
+      const T* judge = runs.of<T>(saved, r);
+      T* to = runs.of<T>(dx, r);
       const float leak = alpha;
       over_run(
           runs.length_of(r),
@@ -146,24 +150,25 @@ void activation_grad(const Attrs& attrs, const Args& args) noexcept {
   if (done) return;
 #pragma omp parallel for schedule(static)
   for (std::int64_t r = 0; r < runs.count; ++r) {
-    const float* from = runs.of<float>(dy, r);
-    const float* judge = runs.of<float>(saved, r);
-    float* to = runs.of<float>(dx, r);
+    const T* from = runs.of<T>(dy, r);
+    const T* judge = runs.of<T>(saved, r);
+    T* to = runs.of<T>(dx, r);
     for (std::int64_t i = 0; i < runs.length_of(r); ++i)
       to[i] = from[i] * slope_at(curve, judge[i], alpha);
   }
 }
 
-void add(const Attrs& attrs, const Args& args) noexcept {
+template <class T>
+void add_terms(const Attrs& attrs, const Args& args) {
   const auto factor = static_cast<float>(attrs.real("last_factor"));
   const TensorView& y = args.out[0];
   const Runs runs(y.spec);
   const std::size_t last = args.in.size() - 1;
 #pragma omp parallel for schedule(static)
   for (std::int64_t r = 0; r < runs.count; ++r) {
-    float* to = runs.of<float>(y, r);
-    const float* final_term = runs.of<float>(args.in[last], r);
-    const auto term = [&](std::size_t t) { return runs.of<float>(args.in[t], r); };
+    T* to = runs.of<T>(y, r);
+    const T* final_term = runs.of<T>(args.in[last], r);
+    const auto term = [&](std::size_t t) { return runs.of<T>(args.in[t], r); };
     over_run(
         runs.length_of(r),
         [&](auto i) {
@@ -177,6 +182,20 @@ void add(const Attrs& attrs, const Args& args) noexcept {
           to[i] = std::fma(final_term[i], factor, sum);
         });
   }
+}
+
+}  // namespace
+
+void activation(const Attrs& attrs, const Args& args) noexcept {
+  with_element(args.in[0], [&]<class T>() { activate<T>(attrs, args); });
+}
+
+void activation_grad(const Attrs& attrs, const Args& args) noexcept {
+  with_element(args.in[0], [&]<class T>() { activate_back<T>(attrs, args); });
+}
+
+void add(const Attrs& attrs, const Args& args) noexcept {
+  with_element(args.in[0], [&]<class T>() { add_terms<T>(attrs, args); });
 }
 
 }  // namespace plimsoll::kernels

@@ -12,9 +12,9 @@ namespace plimsoll::kernels {
 // Cells q in [q, stop) of one row, a stride apart; cell q meets tap kw = first_tap + j * stride of
 // window q - j in each row of windows. By value: a store of a vector may alias whatever is reached
 // through a reference, which would then be loaded again for every cell.
-template <std::size_t kRows, int kTaps, class Row>
+template <std::size_t kRows, int kTaps, class Row, class T>
 void gather_cells(std::array<Row, kRows> rows, std::int64_t q, std::int64_t stop,
-                  std::int64_t first_tap, std::int64_t stride, float* dx) {
+                  std::int64_t first_tap, std::int64_t stride, T* dx) {
   for (; q < stop; ++q, dx += stride * kLanes) {
     Vec8 sum = zero8();
 #pragma GCC unroll 4
@@ -30,8 +30,8 @@ void gather_cells(std::array<Row, kRows> rows, std::int64_t q, std::int64_t stop
 //   edge(oh, ow, kh, kw)       one window's part
 //   row_of(oh, kh)(ow, kw)     the same for ow in `fast`, cheaper: row_of is called once per row
 // No dilation.
-template <class RowOf, class Edge>
-void gather_plane(const Window& window, Range fast, float* dx, RowOf row_of, Edge edge) {
+template <class T, class RowOf, class Edge>
+void gather_plane(const Window& window, Range fast, T* dx, RowOf row_of, Edge edge) {
   using Row = std::invoke_result_t<RowOf, std::int64_t, std::int64_t>;
   const Slide &h = window.h, &w = window.w;
   for (std::int64_t ih = 0; ih < h.in; ++ih) {

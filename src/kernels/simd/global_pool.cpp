@@ -5,29 +5,36 @@
 namespace plimsoll::kernels {
 namespace {
 
-// Block `block` of row n of a pooled tensor; in a plain one the last block may be cut short.
-float* pooled_cell(const TensorView& y, std::int64_t n, std::int64_t block) {
-  return y.image<float>(n) + block * kLanes;
+// Block `block` of row n of a pooled tensor: f32 in a plain one, whose last block may be cut short;
+// in a blocked one as the image is.
+template <class T>
+T* pooled_cell(const TensorView& y, std::int64_t n, std::int64_t block) {
+  return y.image<T>(n) + block * kLanes;
 }
 
+template <class T>
 Vec8 load_pooled(const TensorView& y, std::int64_t n, std::int64_t block) {
-  return load_part8(pooled_cell(y, n, block), y.spec.shape[1] - block * kLanes);
+  if (y.spec.layout == Layout::blocked) return load8(pooled_cell<T>(y, n, block));
+  return load_part8(pooled_cell<float>(y, n, block), y.spec.shape[1] - block * kLanes);
 }
 
+template <class T>
 void store_pooled(const TensorView& y, std::int64_t n, std::int64_t block, Vec8 value) {
   if (y.spec.layout == Layout::blocked)
-    store8(pooled_cell(y, n, block), and8(value, channel_mask(y.spec.shape[1], block)));
+    store8(pooled_cell<T>(y, n, block), and8(value, channel_mask(y.spec.shape[1], block)));
   else
-    store_part8(pooled_cell(y, n, block), value, y.spec.shape[1] - block * kLanes);
+    store_part8(pooled_cell<float>(y, n, block), value, y.spec.shape[1] - block * kLanes);
 }
 
-Vec8 mean_of(const float* x, std::int64_t cells) {
+template <class T>
+Vec8 mean_of(const T* x, std::int64_t cells) {
   PlaneSum sum;
   sum.add_plane(x, cells);
   return sum.scaled(1.0 / static_cast<double>(cells));
 }
 
-Vec8 maximum_of(const float* x, std::int64_t cells) {
+template <class T>
+Vec8 maximum_of(const T* x, std::int64_t cells) {
   Vec8 best = load_cell(x, 0);
   for (std::int64_t i = 1; i < cells; ++i) {
     const Vec8 value = load_cell(x, i);
@@ -36,12 +43,14 @@ Vec8 maximum_of(const float* x, std::int64_t cells) {
   return best;
 }
 
-void fill_plane(float* dx, std::int64_t cells, Vec8 value) {
+template <class T>
+void fill_plane(T* dx, std::int64_t cells, Vec8 value) {
   for (std::int64_t i = 0; i < cells; ++i) store_cell(dx, i, value);
 }
 
 // Each lane of `dy` goes to the first cell that holds the lane's maximum.
-void place_maximum(const float* x, Vec8 best, Vec8 dy, float* dx, std::int64_t cells) {
+template <class T>
+void place_maximum(const T* x, Vec8 best, Vec8 dy, T* dx, std::int64_t cells) {
   Vec8 open = all_lanes8();
   for (std::int64_t i = 0; i < cells; ++i) {
     const Vec8 hit = and8(open, equal8(load_cell(x, i), best));
@@ -50,9 +59,8 @@ void place_maximum(const float* x, Vec8 best, Vec8 dy, float* dx, std::int64_t c
   }
 }
 
-}  // namespace
-
-void global_pool(const Attrs& attrs, const Args& args) noexcept {
+template <class T>
+void pool_images(const Attrs& attrs, const Args& args) {
   const TensorView &x = args.in[0], &y = args.out[0];
   const Shape& shape = x.spec.shape;
   const std::int64_t cells = shape[2] * shape[3];
@@ -60,12 +68,13 @@ void global_pool(const Attrs& attrs, const Args& args) noexcept {
 #pragma omp parallel for collapse(2)
   for (std::int64_t n = 0; n < shape[0]; ++n)
     for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
-      const float* from = plane<float>(x, n, block);
-      store_pooled(y, n, block, mean ? mean_of(from, cells) : maximum_of(from, cells));
+      const T* from = plane<T>(x, n, block);
+      store_pooled<T>(y, n, block, mean ? mean_of(from, cells) : maximum_of(from, cells));
     }
 }
 
-void global_pool_grad(const Attrs& attrs, const Args& args) noexcept {
+template <class T>
+void spread(const Attrs& attrs, const Args& args) {
   const TensorView &dy = args.in[0], &dx = args.out[0];
   const Shape& shape = dx.spec.shape;
   const std::int64_t cells = shape[2] * shape[3];
@@ -74,14 +83,24 @@ void global_pool_grad(const Attrs& attrs, const Args& args) noexcept {
 #pragma omp parallel for collapse(2)
   for (std::int64_t n = 0; n < shape[0]; ++n)
     for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
-      const Vec8 grad = load_pooled(dy, n, block);
-      float* to = plane<float>(dx, n, block);
+      const Vec8 grad = load_pooled<T>(dy, n, block);
+      T* to = plane<T>(dx, n, block);
       if (mean)
         fill_plane(to, cells, mul8(grad, share));
       else
-        place_maximum(plane<float>(args.in[1], n, block), load_pooled(args.in[2], n, block), grad,
+        place_maximum(plane<T>(args.in[1], n, block), load_pooled<T>(args.in[2], n, block), grad,
                       to, cells);
     }
+}
+
+}  // namespace
+
+void global_pool(const Attrs& attrs, const Args& args) noexcept {
+  with_element(args.in[0], [&]<class T>() { pool_images<T>(attrs, args); });
+}
+
+void global_pool_grad(const Attrs& attrs, const Args& args) noexcept {
+  with_element(args.out[0], [&]<class T>() { spread<T>(attrs, args); });
 }
 
 }  // namespace plimsoll::kernels

@@ -3,9 +3,11 @@
 #include "kernels/simd/ints8.h"
 
 namespace plimsoll::kernels {
+namespace {
 
-void look_up(const std::uint8_t* in, std::int64_t pixels, int channels, const Levels& levels,
-             float* out) noexcept {
+template <class T>
+void look_up_any(const std::uint8_t* in, std::int64_t pixels, int channels, const Levels& levels,
+                 T* out) {
   std::int64_t i = 0;
   if (channels == 3) {
     // Bytes 0, 3, ... 21 of the 24 that eight pixels take.
@@ -21,10 +23,22 @@ void look_up(const std::uint8_t* in, std::int64_t pixels, int channels, const Le
       const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + 8));
       const __m128i bytes =
           _mm_or_si128(_mm_shuffle_epi8(low, from_low), _mm_shuffle_epi8(high, from_high));
-      _mm256_storeu_ps(out + i, _mm256_i32gather_ps(levels.data(), _mm256_cvtepu8_epi32(bytes), 4));
+      store8(out + i, _mm256_i32gather_ps(levels.data(), _mm256_cvtepu8_epi32(bytes), 4));
     }
   }
   for (; i < pixels; ++i) out[i] = levels[in[i * channels]];
+}
+
+}  // namespace
+
+void look_up(const std::uint8_t* in, std::int64_t pixels, int channels, const Levels& levels,
+             float* out) noexcept {
+  look_up_any(in, pixels, channels, levels, out);
+}
+
+void look_up(const std::uint8_t* in, std::int64_t pixels, int channels, const Levels& levels,
+             Bf16* out) noexcept {
+  look_up_any(in, pixels, channels, levels, out);
 }
 
 }  // namespace plimsoll::kernels

@@ -28,8 +28,9 @@ struct Best {
 
 // A row of windows, seen from a row of input cells that they cover with the taps from `first_tap`
 // on: each hands its gradient to the lanes whose maximum lay at the tap in question.
+template <class T>
 struct HitRow {
-  const float* dy;
+  const T* dy;
   const std::uint8_t* taps;
   std::int64_t first_tap;
 
@@ -41,14 +42,14 @@ struct HitRow {
 };
 
 // One stretch of 3x3 windows. By value: see gather_cells.
-template <class Size>
-void pool_stretch(const float* x, float* y, std::uint8_t* positions, Ints8 lanes, Stretch s) {
+template <class Size, class T>
+void pool_stretch(const T* x, T* y, std::uint8_t* positions, Ints8 lanes, Stretch s) {
   const Ints8 first_tap = splat_ints8(s.first_row * 3 + s.first_column);
-  const float* corner = x + s.input * kLanes;
+  const T* corner = x + s.input * kLanes;
   for (std::int64_t i = 0; i < s.count; ++i, corner += s.next_window * kLanes) {
 #pragma GCC unroll 8
     for (int t = 0; t < Size::tile; ++t) {
-      const float* window = corner + t * s.next_row * kLanes;
+      const T* window = corner + t * s.next_row * kLanes;
       Best best(load_cell(window, 0), 0);
 #pragma GCC unroll 8
       for (int r = 0; r < Size::rows; ++r)
@@ -63,8 +64,8 @@ void pool_stretch(const float* x, float* y, std::uint8_t* positions, Ints8 lanes
   }
 }
 
-void pool_any(const Window& window, const float* x, float* y, std::uint8_t* positions,
-              Ints8 lanes) {
+template <class T>
+void pool_any(const Window& window, const T* x, T* y, std::uint8_t* positions, Ints8 lanes) {
   const Slide &h = window.h, &w = window.w;
   for (std::int64_t oh = 0; oh < h.out; ++oh)
     for (std::int64_t ow = 0; ow < w.out; ++ow) {
@@ -82,29 +83,29 @@ void pool_any(const Window& window, const float* x, float* y, std::uint8_t* posi
     }
 }
 
-void pool_plane(const Window& window, const float* x, float* y, std::uint8_t* positions,
-                Ints8 lanes) {
+template <class T>
+void pool_plane(const Window& window, const T* x, T* y, std::uint8_t* positions, Ints8 lanes) {
   if (window.h.kernel != 3 || window.w.kernel != 3) return pool_any(window, x, y, positions, lanes);
   for_each_stretch(window, {0, window.h.out}, [=]<class Size>(Size, const Stretch& stretch) {
     pool_stretch<Size>(x, y, positions, lanes, stretch);
   });
 }
 
-}  // namespace
-
-void max_pool(const Attrs& attrs, const Args& args) noexcept {
+template <class T>
+void pool_images(const Attrs& attrs, const Args& args) {
   const TensorView &x = args.in[0], &y = args.out[0];
   const Shape& shape = x.spec.shape;
   const Window window = pool_window(attrs, shape, y.spec.shape);
 #pragma omp parallel for collapse(2)
   for (std::int64_t n = 0; n < shape[0]; ++n)
     for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block)
-      pool_plane(window, plane<float>(x, n, block), plane<float>(y, n, block),
+      pool_plane(window, plane<T>(x, n, block), plane<T>(y, n, block),
                  args.out.size() > 1 ? plane<std::uint8_t>(args.out[1], n, block) : nullptr,
                  bits_of8(channel_mask(shape[1], block)));
 }
 
-void max_pool_grad(const Attrs& attrs, const Args& args) noexcept {
+template <class T>
+void hand_back(const Attrs& attrs, const Args& args) {
   const TensorView &dy = args.in[0], &positions = args.in[1], &dx = args.out[0];
   const Shape& shape = dy.spec.shape;
   const Window window = pool_window(attrs, dx.spec.shape, shape);
@@ -112,16 +113,26 @@ void max_pool_grad(const Attrs& attrs, const Args& args) noexcept {
 #pragma omp parallel for collapse(2)
   for (std::int64_t n = 0; n < shape[0]; ++n)
     for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
-      const float* from = plane<float>(dy, n, block);
+      const T* from = plane<T>(dy, n, block);
       const std::uint8_t* taps = plane<std::uint8_t>(positions, n, block);
       const auto row = [=](std::int64_t oh, std::int64_t kh) {
-        return HitRow{from + oh * wide * kLanes, taps + oh * wide * kLanes, kh * columns};
+        return HitRow<T>{from + oh * wide * kLanes, taps + oh * wide * kLanes, kh * columns};
       };
-      gather_plane(window, {0, wide}, plane<float>(dx, n, block), row,
+      gather_plane(window, {0, wide}, plane<T>(dx, n, block), row,
                    [=](std::int64_t oh, std::int64_t ow, std::int64_t kh, std::int64_t kw) {
                      return row(oh, kh)(ow, kw);
                    });
     }
+}
+
+}  // namespace
+
+void max_pool(const Attrs& attrs, const Args& args) noexcept {
+  with_element(args.in[0], [&]<class T>() { pool_images<T>(attrs, args); });
+}
+
+void max_pool_grad(const Attrs& attrs, const Args& args) noexcept {
+  with_element(args.in[0], [&]<class T>() { hand_back<T>(attrs, args); });
 }
 
 }  // namespace plimsoll::kernels

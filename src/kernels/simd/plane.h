@@ -19,9 +19,23 @@ inline Vec8 channel_mask(std::int64_t channels, std::int64_t block) {
   return lane_mask8(channels - block * kLanes);
 }
 
-inline Vec8 load_cell(const float* cells, std::int64_t i) { return load8(cells + i * kLanes); }
-inline void store_cell(float* cells, std::int64_t i, Vec8 value) {
+template <class T>
+Vec8 load_cell(const T* cells, std::int64_t i) {
+  return load8(cells + i * kLanes);
+}
+template <class T>
+void store_cell(T* cells, std::int64_t i, Vec8 value) {
   store8(cells + i * kLanes, value);
+}
+
+// Calls body.template operator()<T>() with the type of the elements of an image tensor, f32 or
+// bf16.
+template <class Body>
+void with_element(const TensorView& image, Body body) {
+  if (image.spec.dtype == DType::bf16)
+    body.template operator()<Bf16>();
+  else
+    body.template operator()<float>();
 }
 
 }  // namespace plimsoll::kernels

@@ -10,7 +10,8 @@ namespace plimsoll::kernels {
 // 8 lanes: short runs of cells are summed in f32, the runs in f64.
 class PlaneSum {
  public:
-  void add_plane(const float* x, std::int64_t cells) {
+  template <class T>
+  void add_plane(const T* x, std::int64_t cells) {
     for (std::int64_t i = 0; i < cells; i += kRun)
       add(run_of(x + i * kLanes, std::min(kRun, cells - i)));
   }
@@ -21,7 +22,8 @@ class PlaneSum {
  private:
   static constexpr std::int64_t kRun = 64;
 
-  static Vec8 run_of(const float* x, std::int64_t cells) {
+  template <class T>
+  static Vec8 run_of(const T* x, std::int64_t cells) {
     Vec8 a = zero8(), b = a, c = a, d = a;
     std::int64_t i = 0;
     for (; i + 4 <= cells; i += 4) {

@@ -11,9 +11,9 @@ namespace plimsoll::kernels {
 // About the last level of cache of a machine with a few cores.
 inline bool outgrows_caches(const Spec& spec) { return spec.bytes() >= std::int64_t{24} << 20; }
 
-// `p` is aligned to 32 bytes, as every cell of a blocked tensor is.
-template <bool streamed>
-void put8(float* p, Vec8 v) {
+// `p` is aligned to what eight elements take, as every cell of a blocked tensor is.
+template <bool streamed, class T>
+void put8(T* p, Vec8 v) {
   if constexpr (streamed)
     stream8(p, v);
   else

@@ -6,31 +6,41 @@
 #include "tensor/spec.h"
 
 namespace plimsoll::kernels {
+namespace {
 
-void subsample(const Grid& grid, const float* all, float* few) noexcept {
+template <class T>
+void take(const Grid& grid, const T* all, float* few) {
   const std::int64_t seen_h = grid.seen_h(), seen_w = grid.seen_w();
 #pragma omp parallel for collapse(2)
   for (std::int64_t p = 0; p < grid.planes; ++p)
     for (std::int64_t h = 0; h < seen_h; ++h) {
-      const float* from = all + (p * grid.height + h * grid.stride_h) * grid.width * kLanes;
+      const T* from = all + (p * grid.height + h * grid.stride_h) * grid.width * kLanes;
       float* to = few + (p * seen_h + h) * seen_w * kLanes;
       for (std::int64_t w = 0; w < seen_w; ++w)
         store8(to + w * kLanes, load8(from + w * grid.stride_w * kLanes));
     }
 }
 
-void scatter(const Grid& grid, const float* few, float* all) noexcept {
+template <class T>
+void put_back(const Grid& grid, const float* few, T* all) {
   const std::int64_t seen_h = grid.seen_h(), seen_w = grid.seen_w();
 #pragma omp parallel for collapse(2)
   for (std::int64_t p = 0; p < grid.planes; ++p)
     for (std::int64_t h = 0; h < grid.height; ++h) {
-      float* to = all + (p * grid.height + h) * grid.width * kLanes;
-      std::fill_n(to, grid.width * kLanes, 0.0f);
+      T* to = all + (p * grid.height + h) * grid.width * kLanes;
+      std::fill_n(to, grid.width * kLanes, T(0.0F));
       if (h % grid.stride_h != 0) continue;
       const float* from = few + (p * seen_h + h / grid.stride_h) * seen_w * kLanes;
       for (std::int64_t w = 0; w < seen_w; ++w)
         store8(to + w * grid.stride_w * kLanes, load8(from + w * kLanes));
     }
 }
+
+}  // namespace
+
+void subsample(const Grid& grid, const float* all, float* few) noexcept { take(grid, all, few); }
+void subsample(const Grid& grid, const Bf16* all, float* few) noexcept { take(grid, all, few); }
+void scatter(const Grid& grid, const float* few, float* all) noexcept { put_back(grid, few, all); }
+void scatter(const Grid& grid, const float* few, Bf16* all) noexcept { put_back(grid, few, all); }
 
 }  // namespace plimsoll::kernels

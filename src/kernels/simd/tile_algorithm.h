@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/simd/plane.h"
 #include "kernels/simd/tile_transform.h"
 #include "kernels/window.h"
 
@@ -92,12 +93,12 @@ struct TileGrid {
   }
 };
 
-// A high x wide rectangle of a plane's cells, whose top left is (top, left); cells beyond the
+// A high x wide rectangle of the cells of a plane, whose top left is (top, left); cells beyond the
 // plane's edges are zeros.
-template <int kHigh, int kWide>
-inline void load_cells(const float* plane, std::int64_t height, std::int64_t width,
-                       std::int64_t top, std::int64_t left, Vec8* to) {
-  const float* from = plane + (top * width + left) * 8;
+template <int kHigh, int kWide, class T>
+inline void load_cells(const T* plane, std::int64_t height, std::int64_t width, std::int64_t top,
+                       std::int64_t left, Vec8* to) {
+  const T* from = plane + (top * width + left) * 8;
   if (top >= 0 && left >= 0 && top + kHigh <= height && left + kWide <= width) {
     for (int i = 0; i < kHigh; ++i, from += width * 8)
       for (int j = 0; j < kWide; ++j) to[i * kWide + j] = load8(from + 8 * j);
@@ -110,14 +111,32 @@ inline void load_cells(const float* plane, std::int64_t height, std::int64_t wid
     }
 }
 
-template <int kHigh, int kWide>
-inline void store_cells(const Vec8* from, float* plane, std::int64_t height, std::int64_t width,
+template <int kHigh, int kWide, class T>
+inline void store_cells(const Vec8* from, T* plane, std::int64_t height, std::int64_t width,
                         std::int64_t top, std::int64_t left) {
   const std::int64_t high = height - top < kHigh ? height - top : kHigh;
   const std::int64_t wide = width - left < kWide ? width - left : kWide;
   for (std::int64_t i = 0; i < high; ++i)
     for (std::int64_t j = 0; j < wide; ++j)
       store8(plane + ((top + i) * width + left + j) * 8, from[i * kWide + j]);
+}
+
+// The same in block `block` of an image, whatever its elements are.
+template <int kHigh, int kWide>
+inline void load_tile(const TensorView& images, std::int64_t image, std::int64_t block,
+                      std::int64_t top, std::int64_t left, Vec8* to) {
+  with_element(images, [&]<class T>() {
+    load_cells<kHigh, kWide>(plane<T>(images, image, block), images.spec.shape[2],
+                             images.spec.shape[3], top, left, to);
+  });
+}
+template <int kHigh, int kWide>
+inline void store_tile(const Vec8* from, const TensorView& images, std::int64_t image,
+                       std::int64_t block, std::int64_t top, std::int64_t left) {
+  with_element(images, [&]<class T>() {
+    store_cells<kHigh, kWide>(from, plane<T>(images, image, block), images.spec.shape[2],
+                              images.spec.shape[3], top, left);
+  });
 }
 
 }  // namespace plimsoll::kernels

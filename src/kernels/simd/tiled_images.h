@@ -145,11 +145,9 @@ class TiledImagesJob final : public Job {
     const std::int64_t end = std::min(begin + kTilesInTurn, count);
     TileGrid::Place place = grid_.at(first + begin);
     for (std::int64_t t = begin; t < end; ++t, grid_.advance(place)) {
-      const float* plane = x.image<float>(place.image) + block * s_.from_h * s_.from_w * 8;
       Vec8 cells[A::kPoints], v[A::kPoints];
-      load_cells<A::kReadsHigh, A::kReadsWide>(plane, s_.from_h, s_.from_w,
-                                               place.row * A::kHigh - s_.top,
-                                               place.column * A::kWide - s_.left, cells);
+      load_tile<A::kReadsHigh, A::kReadsWide>(x, place.image, block, place.row * A::kHigh - s_.top,
+                                              place.column * A::kWide - s_.left, cells);
       A::transform_input(cells, v);
       float* cell = to + (block * together_ + t) * 8;
       for (int p = 0; p < A::kPoints; ++p) store8(cell + p * inputs_, v[p]);
@@ -190,9 +188,8 @@ class TiledImagesJob final : public Job {
       A::transform_output(m, y);
       if (s_.bias > 0)
         for (Vec8& result : y) result = add8(result, bias);
-      float* plane = args.out[0].template image<float>(place.image) + block * s_.to_h * s_.to_w * 8;
-      store_cells<A::kHigh, A::kWide>(y, plane, s_.to_h, s_.to_w, place.row * A::kHigh,
-                                      place.column * A::kWide);
+      store_tile<A::kHigh, A::kWide>(y, args.out[0], place.image, block, place.row * A::kHigh,
+                                     place.column * A::kWide);
     }
   }
 

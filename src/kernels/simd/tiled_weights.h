@@ -72,9 +72,9 @@ class TiledWeightsJob final : public Job {
     TileGrid::Place place = grid_.at(first + tiles.first);
     for (std::int64_t t = tiles.first; t < tiles.last; ++t, grid_.advance(place)) {
       Vec8 cells[A::kPoints], v[A::kPoints];
-      load_cells<A::kReadsHigh, A::kReadsWide>(
-          x.image<float>(place.image) + block * h.in * w.in * 8, h.in, w.in,
-          place.row * A::kHigh - h.before, place.column * A::kWide - w.before, cells);
+      load_tile<A::kReadsHigh, A::kReadsWide>(x, place.image, block,
+                                              place.row * A::kHigh - h.before,
+                                              place.column * A::kWide - w.before, cells);
       A::transform_input(cells, v);
       float* cell = to + (block * together_ + t) * 8;
       for (int p = 0; p < A::kPoints; ++p) store8(cell + p * inputs_, v[p]);
@@ -83,13 +83,11 @@ class TiledWeightsJob final : public Job {
 
   void transform_gradients(const TensorView& dy, std::int64_t block, std::int64_t group,
                            std::int64_t first, Range tiles, float* to) const {
-    const Slide &h = s_.window.h, &w = s_.window.w;
     TileGrid::Place place = grid_.at(first + tiles.first);
     for (std::int64_t t = tiles.first; t < tiles.last; ++t, grid_.advance(place)) {
       Vec8 cells[A::kHigh * A::kWide], v[A::kPoints];
-      load_cells<A::kHigh, A::kWide>(
-          dy.image<float>(place.image) + (group + block) * h.out * w.out * 8, h.out, w.out,
-          place.row * A::kHigh, place.column * A::kWide, cells);
+      load_tile<A::kHigh, A::kWide>(dy, place.image, group + block, place.row * A::kHigh,
+                                    place.column * A::kWide, cells);
       A::transform_gradient(cells, v);
       float* cell = to + (block * together_ + t) * 8;
       for (int p = 0; p < A::kPoints; ++p) store8(cell + p * gradients_, v[p]);

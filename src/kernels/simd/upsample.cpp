@@ -5,8 +5,10 @@
 #include "kernels/simd/plane.h"
 
 namespace plimsoll::kernels {
+namespace {
 
-void upsample(const Attrs& attrs, const Args& args) noexcept {
+template <class T>
+void repeat_cells(const Attrs& attrs, const Args& args) {
   const TensorView &x = args.in[0], &y = args.out[0];
   const Shape& shape = x.spec.shape;
   const std::int64_t scale_h = attrs.ints("scale")[0], scale_w = attrs.ints("scale")[1];
@@ -14,22 +16,23 @@ void upsample(const Attrs& attrs, const Args& args) noexcept {
 #pragma omp parallel for collapse(2)
   for (std::int64_t n = 0; n < shape[0]; ++n)
     for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
-      const float* from = plane<float>(x, n, block);
-      float* to = plane<float>(y, n, block);
+      const T* from = plane<T>(x, n, block);
+      T* to = plane<T>(y, n, block);
       for (std::int64_t h = 0; h < shape[2]; ++h) {
-        float* first = to + h * scale_h * wide * kLanes;
+        T* first = to + h * scale_h * wide * kLanes;
         for (std::int64_t w = 0; w < shape[3]; ++w) {
           const Vec8 value = load_cell(from, h * shape[3] + w);
           for (std::int64_t k = 0; k < scale_w; ++k) store_cell(first, w * scale_w + k, value);
         }
         for (std::int64_t k = 1; k < scale_h; ++k)
           std::memcpy(first + k * wide * kLanes, first,
-                      static_cast<std::size_t>(wide * kLanes) * 4);
+                      static_cast<std::size_t>(wide * kLanes) * sizeof(T));
       }
     }
 }
 
-void upsample_grad(const Attrs& attrs, const Args& args) noexcept {
+template <class T>
+void add_cells(const Attrs& attrs, const Args& args) {
   const TensorView &dy = args.in[0], &dx = args.out[0];
   const Shape& shape = dx.spec.shape;
   const std::int64_t scale_h = attrs.ints("scale")[0], scale_w = attrs.ints("scale")[1];
@@ -37,8 +40,8 @@ void upsample_grad(const Attrs& attrs, const Args& args) noexcept {
 #pragma omp parallel for collapse(2)
   for (std::int64_t n = 0; n < shape[0]; ++n)
     for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
-      const float* from = plane<float>(dy, n, block);
-      float* to = plane<float>(dx, n, block);
+      const T* from = plane<T>(dy, n, block);
+      T* to = plane<T>(dx, n, block);
       for (std::int64_t h = 0; h < shape[2]; ++h)
         for (std::int64_t w = 0; w < shape[3]; ++w) {
           Vec8 sum = zero8();
@@ -48,6 +51,16 @@ void upsample_grad(const Attrs& attrs, const Args& args) noexcept {
           store_cell(to, h * shape[3] + w, sum);
         }
     }
+}
+
+}  // namespace
+
+void upsample(const Attrs& attrs, const Args& args) noexcept {
+  with_element(args.in[0], [&]<class T>() { repeat_cells<T>(attrs, args); });
+}
+
+void upsample_grad(const Attrs& attrs, const Args& args) noexcept {
+  with_element(args.in[0], [&]<class T>() { add_cells<T>(attrs, args); });
 }
 
 }  // namespace plimsoll::kernels

@@ -6,12 +6,40 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/bf16.h"
+
 namespace plimsoll::kernels {
 
 using Vec8 = __m256;
 
 inline Vec8 load8(const float* p) { return _mm256_loadu_ps(p); }
 inline void store8(float* p, Vec8 v) { _mm256_storeu_ps(p, v); }
+// Elements that are stored in 16 bits: exact, and rounded to nearest even with NaN kept.
+inline Vec8 load8(const Bf16* p) {
+  const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
+}
+inline __m128i shortened8(Vec8 v) {
+  const __m256i bits = _mm256_castps_si256(v);
+  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  const __m256i near = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7FFF)));
+  const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+  const Vec8 nan = _mm256_cmp_ps(v, v, _CMP_UNORD_Q);
+  const __m256i kept = _mm256_castps_si256(
+      _mm256_blendv_ps(_mm256_castsi256_ps(near), _mm256_castsi256_ps(quiet), nan));
+  const __m256i upper = _mm256_srli_epi32(kept, 16);
+  return _mm_packus_epi32(_mm256_castsi256_si128(upper), _mm256_extracti128_si256(upper, 1));
+}
+inline void store8(Bf16* p, Vec8 v) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), shortened8(v));
+}
+// v as it would be read back from elements of type T.
+template <class T>
+Vec8 stored8(Vec8 v) {
+  if constexpr (sizeof(T) == 4) return v;
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(shortened8(v)), 16));
+}
+
 inline Vec8 splat8(float v) { return _mm256_set1_ps(v); }
 inline Vec8 splat8(const float* p) { return _mm256_broadcast_ss(p); }
 inline Vec8 zero8() { return _mm256_setzero_ps(); }
@@ -75,6 +103,9 @@ struct Sum8 {
 
 // Past the caches; `p` is aligned to 32 bytes. What was streamed has arrived behind the fence.
 inline void stream8(float* p, Vec8 v) { _mm256_stream_ps(p, v); }
+inline void stream8(Bf16* p, Vec8 v) {  // aligned to 16
+  _mm_stream_si128(reinterpret_cast<__m128i*>(p), shortened8(v));
+}
 inline void stream_fence() { _mm_sfence(); }
 
 // Eight halves, to nearest; streamed to 16 bytes that are aligned.

@@ -1,0 +1,146 @@
+// Copies of images that a convolution by oneDNN reads or writes instead of its operands: the cells
+// that a strided 1x1 sees, and f32 of what is bf16.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/convolution_shape.h"
+#include "kernels/short_reals.h"
+#include "kernels/subsample.h"
+
+namespace plimsoll::kernels::onednn {
+
+// Scratch for copies of images: the cells that a strided 1x1 sees, or f32 of bf16. Small enough to
+// stay in the caches between the copy and the convolution; the sums of grad_kernel would suffer
+// from many small parts.
+inline constexpr std::int64_t kCopyBytes = std::int64_t{4} << 20;
+inline constexpr std::int64_t kCopyBytesSummed = std::int64_t{16} << 20;
+
+// A 1x1 over every s-th cell. oneDNN gathers these cells itself, but only where the strides are
+// equal and divide the image's size; elsewhere it takes a path at half the speed.
+inline bool is_strided_point(const ConvolutionShape& s) {
+  const Slide &h = s.window.h, &w = s.window.w;
+  const auto sees_whole_image = [](const Slide& a) {
+    return a.kernel == 1 && a.before == 0 && a.out == (a.in - 1) / a.stride + 1;
+  };
+  const bool native = h.stride == w.stride && h.in % h.stride == 0 && w.in % w.stride == 0;
+  return sees_whole_image(h) && sees_whole_image(w) && !native && !s.plain_input;
+}
+
+// The dense convolution over the cells that a strided 1x1 sees.
+inline ConvolutionShape over_seen_cells(ConvolutionShape s) {
+  s.window.h = {.in = s.window.h.out, .out = s.window.h.out};
+  s.window.w = {.in = s.window.w.out, .out = s.window.w.out};
+  return s;
+}
+
+inline Grid grid_of(const ConvolutionShape& s, std::int64_t images) {
+  return {.planes = images * s.channels / kLanes,
+          .height = s.window.h.in,
+          .width = s.window.w.in,
+          .stride_h = s.window.h.stride,
+          .stride_w = s.window.w.stride};
+}
+
+// Scratch laid out piece by piece, each piece on its own cache line.
+class Pieces {
+ public:
+  std::int64_t add(std::int64_t bytes) {
+    const std::int64_t at = bytes_;
+    bytes_ = round_up(bytes_ + bytes, 64);
+    return at;
+  }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::int64_t bytes_ = 0;
+};
+
+// Where the images before and after a convolution are for the primitive, a few at a time: in the
+// operands, or in scratch.
+class ImageCopies {
+ public:
+  explicit ImageCopies(const ConvolutionShape& shape)
+      : shape_(shape), strided_point_(is_strided_point(shape)) {}
+
+  // What the primitive computes.
+  ConvolutionShape seen() const { return strided_point_ ? over_seen_cells(shape_) : shape_; }
+  // The most images that are worked on together, of `most`; sums want more of them.
+  std::int64_t images_together(std::int64_t most, bool sums) const {
+    if (before() == 0) return most;
+    const std::int64_t bound = sums ? kCopyBytesSummed : kCopyBytes;
+    return std::clamp(bound / (4 * (before() + after())), std::int64_t{1}, most);
+  }
+  void place(Pieces& pieces, std::int64_t images) {
+    before_ = pieces.add(4 * images * before());
+    after_ = pieces.add(4 * images * after());
+  }
+
+  // The part of x from image `first` on as the primitive reads it: x itself, or a copy in scratch.
+  float* read_before(const Args& args, const TensorView& x, std::int64_t first,
+                     std::int64_t images) const noexcept {
+    const std::int64_t at = first * shape_.input_image();
+    float* copy = copy_before(args);
+    if (!shape_.is_short && !strided_point_) return x.as<float>() + at;
+    if (!shape_.is_short)
+      subsample(grid_of(shape_, images), x.as<float>() + at, copy);
+    else if (strided_point_)
+      subsample(grid_of(shape_, images), x.as<Bf16>() + at, copy);
+    else
+      widen(x.as<Bf16>() + at, images * shape_.input_image(), copy);
+    return copy;
+  }
+  float* read_after(const Args& args, const TensorView& y, std::int64_t first,
+                    std::int64_t images) const noexcept {
+    const std::int64_t at = first * shape_.output_image();
+    if (!shape_.is_short) return y.as<float>() + at;
+    widen(y.as<Bf16>() + at, images * shape_.output_image(), copy_after(args));
+    return copy_after(args);
+  }
+
+  // Where the primitive is to write that part, and what makes it y's or x's own.
+  float* place_after(const Args& args, const TensorView& y, std::int64_t first) const noexcept {
+    return shape_.is_short ? copy_after(args) : y.as<float>() + first * shape_.output_image();
+  }
+  void keep_after(const Args& args, const TensorView& y, std::int64_t first,
+                  std::int64_t images) const noexcept {
+    const std::int64_t size = shape_.output_image();
+    if (shape_.is_short) shorten(copy_after(args), images * size, y.as<Bf16>() + first * size);
+  }
+  float* place_before(const Args& args, const TensorView& x, std::int64_t first) const noexcept {
+    if (shape_.is_short || strided_point_) return copy_before(args);
+    return x.as<float>() + first * shape_.input_image();
+  }
+  void keep_before(const Args& args, const TensorView& x, std::int64_t first,
+                   std::int64_t images) const noexcept {
+    const std::int64_t at = first * shape_.input_image();
+    const float* copy = copy_before(args);
+    if (shape_.is_short && strided_point_)
+      scatter(grid_of(shape_, images), copy, x.as<Bf16>() + at);
+    else if (shape_.is_short)
+      shorten(copy, images * shape_.input_image(), x.as<Bf16>() + at);
+    else if (strided_point_)
+      scatter(grid_of(shape_, images), copy, x.as<float>() + at);
+  }
+
+ private:
+  // Elements of an image that is copied; 0: none is.
+  std::int64_t before() const {
+    return strided_point_ || shape_.is_short ? seen().input_image() : 0;
+  }
+  std::int64_t after() const { return shape_.is_short ? seen().output_image() : 0; }
+
+  float* copy_before(const Args& args) const {
+    return reinterpret_cast<float*>(args.scratch + before_);
+  }
+  float* copy_after(const Args& args) const {
+    return reinterpret_cast<float*>(args.scratch + after_);
+  }
+
+  ConvolutionShape shape_;
+  bool strided_point_;
+  std::int64_t before_ = 0, after_ = 0;  // where the copies lie in scratch
+};
+
+}  // namespace plimsoll::kernels::onednn

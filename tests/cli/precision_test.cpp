@@ -1,0 +1,146 @@
+// `--precision bf16` as a user meets it: half the memory, the same promises.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_support.h"
+#include "tests/support/memory_group.h"
+
+namespace plimsoll {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kNetwork = "fashion-mnist --model inception_mini --batch 128 ";
+
+Json plan(const std::string& more, int code = 0) {
+  const Outcome outcome = run_program("plan " + std::string(kNetwork) + "--json " + more);
+  EXPECT_EQ(outcome.code, code) << outcome.output;
+  return Json::parse(
+      outcome.output.substr(std::min(outcome.output.find('{'), outcome.output.size())));
+}
+
+std::string train_words(const std::filesystem::path& out, const std::string& more) {
+  return "train " + std::string(kNetwork) + "--quiet --out " + out.string() + " " + more;
+}
+
+std::int64_t bytes_of(const Json& json, const char* key) { return json[key].get<std::int64_t>(); }
+
+TEST(Precision, InBf16TrainingFitsItsBudgetAndMemoryChangesNoBit) {
+  const TemporaryFolder folder;
+  const Json bounds = plan("--precision bf16 --memory unlimited");
+  const std::int64_t floor = bytes_of(bounds, "floor_bytes");
+  std::string expected;
+  for (const std::int64_t budget :
+       {floor, floor + floor / 4, bytes_of(bounds, "unlimited_bytes")}) {
+    const std::filesystem::path out = folder.path() / std::to_string(budget);
+    const MemoryGroup group(budget);
+    const Outcome outcome = run_program(
+        train_words(out, "--precision bf16 --steps 3 --memory " + std::to_string(budget)),
+        group.enter());
+    ASSERT_EQ(outcome.code, 0) << budget << ": " << outcome.output;
+    const Json report = Json::parse(content(out / "report.json"));
+    if (!kSanitized) {
+      const auto predicted = report["predicted_bytes"].get<double>();
+      const auto measured = report["measured_peak_bytes"].get<double>();
+      EXPECT_LE(measured, static_cast<double>(budget));
+      EXPECT_NEAR(predicted, measured, std::max(8.0 * (1 << 20), 0.01 * measured));
+    }
+    const std::string weights = content(out / "weights" / "last.safetensors");
+    if (expected.empty()) expected = weights;
+    EXPECT_TRUE(weights == expected) << "other weights at " << budget;
+  }
+}
+
+TEST(Precision, ActivationsTakeHalfInBf16) {
+  const auto kept = [](const Json& plan) {
+    std::int64_t bytes = 0;
+    for (const Json& line : plan["ledger"])
+      if (line["line"] == "kept activations") bytes = line["bytes"].get<std::int64_t>();
+    return bytes;
+  };
+  const std::int64_t wide = kept(plan("--memory unlimited"));
+  const std::int64_t narrow = kept(plan("--memory unlimited --precision bf16"));
+  ASSERT_GT(wide, 0);
+  EXPECT_LE(static_cast<double>(narrow), 0.51 * static_cast<double>(wide));
+}
+
+TEST(Precision, ARunGoesOnInTheOtherOneAndSaysSo) {
+  const TemporaryFolder folder;
+  for (const char* first : {"f32", "bf16"}) {
+    const std::string then = first == std::string("f32") ? "bf16" : "f32";
+    const std::filesystem::path out = folder.path() / first;
+    ASSERT_EQ(run_program(train_words(out, "--steps 2 --precision " + std::string(first))).code, 0);
+    const Outcome outcome =
+        run_program("train --resume " + out.string() + " --steps 4 --precision " + then);
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    EXPECT_NE(content(out / "log.txt").find("precision"), std::string::npos)
+        << content(out / "log.txt");
+    EXPECT_EQ(Json::parse(content(out / "report.json"))["steps"], 4);
+  }
+}
+
+using ShortRuns = SmallRuns;
+
+TEST_F(ShortRuns, KilledAndResumedEndWithTheSameBytes) {
+  SKIP_WITHOUT_PRELOAD();
+  const std::string settings = "--precision bf16 --save-every 4";
+  ASSERT_EQ(train("whole", settings).code, 0);
+  for (const int at : {9, 23, 31}) {
+    const Outcome killed =
+        train("killed", settings,
+              faults("FAULT_PATH=.safetensors FAULT_DO=kill FAULT_AT=" + std::to_string(at)));
+    ASSERT_NE(killed.code, 0) << killed.output;
+  }
+  ASSERT_EQ(train("killed", settings).code, 0);
+  EXPECT_TRUE(last_weights(out("killed")) == last_weights(out("whole")));
+  EXPECT_EQ(lasting_results(out("killed")), lasting_results(out("whole")));
+}
+
+TEST(Precision, ARefusalNamesItAndKeepsItsWord) {
+  const std::int64_t floor = bytes_of(plan("--memory unlimited"), "floor_bytes");
+  const Json refused = plan("--memory " + std::to_string(floor - 1), 3);
+  std::int64_t promised = 0;
+  for (const Json& lever : refused["levers"])
+    if (lever["option"] == "--precision bf16") promised = bytes_of(lever, "floor_bytes");
+  ASSERT_GT(promised, 0) << refused["levers"].dump();
+  EXPECT_LT(promised, floor);
+  EXPECT_TRUE(plan("--precision bf16 --memory " + std::to_string(promised))["fits"].get<bool>());
+}
+
+TEST(Precision, OfWhatHasSixteenBitsNothingIsStashed) {
+  const Outcome outcome =
+      run_program("plan " + std::string(kNetwork) + "--precision bf16 --stash f16");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.output.find("--stash: f16 with --precision bf16"), std::string::npos)
+      << outcome.output;
+}
+
+TEST(Precision, OtherWordsAreRefused) {
+  for (const char* word : {"f16", "BF16", "''", "half"}) {
+    const Outcome outcome =
+        run_program("plan " + std::string(kNetwork) + "--precision " + std::string(word));
+    EXPECT_EQ(outcome.code, 2) << word;
+    EXPECT_NE(outcome.output.find("expected f32 or bf16"), std::string::npos) << outcome.output;
+  }
+}
+
+TEST(Precision, WeightsAreEvaluatedAndUsedInEither) {
+  const TemporaryFolder folder;
+  const std::filesystem::path out = folder.path() / "run";
+  ASSERT_EQ(run_program(train_words(out, "--steps 20 --precision bf16")).code, 0);
+  double loss[2] = {};
+  for (const bool is_short : {false, true}) {
+    const Outcome outcome =
+        run_program("eval " + out.string() + " fashion-mnist --json --precision " +
+                    (is_short ? "bf16" : "f32"));
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    loss[is_short] =
+        Json::parse(outcome.output.substr(outcome.output.find('{')))["loss"].get<double>();
+  }
+  EXPECT_NEAR(loss[0], loss[1], 0.03 * loss[0]);
+  EXPECT_NE(loss[0], loss[1]);
+}
+
+}  // namespace
+}  // namespace plimsoll
