@@ -1,7 +1,9 @@
-// The sigmoid focal loss of blocks of class scores, in f32.
+// The sigmoid focal loss of blocks of class scores, computed in f32.
 #pragma once
 
 #include <cstdint>
+
+#include "base/bf16.h"
 
 namespace plimsoll::kernels {
 
@@ -12,9 +14,10 @@ struct FocalRule {
 };
 
 // Eight channels of one image, channel anchor * classes + class.
+template <class T>
 struct FocalBlock {
-  const float* x = nullptr;  // [cells][8]
-  float* slopes = nullptr;   // as x, perhaps the same memory
+  const T* x = nullptr;  // [cells][8]
+  T* slopes = nullptr;   // as x, perhaps the same memory
   std::int64_t cells = 0;
   std::int64_t first_channel = 0;
   std::int64_t channels = 0;  // of the image; lanes beyond get slope 0
@@ -27,6 +30,7 @@ struct FocalBlock {
 
 // The sum of the losses, which are not weighted, added cell by cell in f64; NaN where a match or a
 // label cannot be. Slopes are written for all cells.
-double focal_loss(const FocalRule& rule, const FocalBlock& block) noexcept;
+double focal_loss(const FocalRule& rule, const FocalBlock<float>& block) noexcept;
+double focal_loss(const FocalRule& rule, const FocalBlock<Bf16>& block) noexcept;
 
 }  // namespace plimsoll::kernels

@@ -46,16 +46,17 @@ class BoxLossJob final : public Job {
   }
 
   void run(const Args& args) noexcept override {
-    for_real(args.in[0].spec.dtype, [&]<class T>(T) { sum<T>(args); });
+    for_element(args.in[0].spec.dtype, [&]<class Element>(Element) { sum<Element>(args); });
   }
 
  private:
-  template <class T>
+  template <class Element>
   void sum(const Args& args) const noexcept {
+    using T = Wide<Element>;
     auto* sums = reinterpret_cast<double*>(args.scratch);
 #pragma omp parallel for schedule(static)
     for (std::int64_t task = 0; task < sums_; ++task)
-      sums[task] = row<T>(args, task / level_.rows, task % level_.rows);
+      sums[task] = row<Element>(args, task / level_.rows, task % level_.rows);
     double total = 0;
     for (std::int64_t task = 0; task < sums_; ++task)
       total += static_cast<double>(args.in[3].at<T>(task / level_.rows)) * sums[task];
@@ -63,12 +64,13 @@ class BoxLossJob final : public Job {
   }
 
   // One row of cells. A match that cannot be makes the sum NaN, which stops the step.
-  template <class T>
+  template <class Element>
   double row(const Args& args, std::int64_t n, std::int64_t row) const noexcept {
+    using T = Wide<Element>;
     const std::int64_t cells = level_.rows * level_.columns;
     const std::int64_t anchors = std::ssize(level_.shapes);
-    const T* from = args.in[0].image<T>(n);
-    T* to = args.out[1].image<T>(n);
+    const Element* from = args.in[0].image<Element>(n);
+    Element* to = args.out[1].image<Element>(n);
     const std::int32_t* match = args.in[1].image<std::int32_t>(n);
     const std::span boxes = rows_of<const boxes::Box<T>, T>(args.in[2], n);
     const T weight = args.in[3].at<T>(n);
@@ -87,7 +89,7 @@ class BoxLossJob final : public Job {
           to[blocked_at(4 * a + j, cell, cells)] = weight * slope[static_cast<std::size_t>(j)];
       }
       for (std::int64_t c = 4 * anchors; c < round_up(4 * anchors, kLanes); ++c)
-        to[blocked_at(c, cell, cells)] = 0;
+        to[blocked_at(c, cell, cells)] = Element(0);
     }
     return loss;
   }
@@ -147,7 +149,7 @@ const OpFamily box_loss{{
      .backward = scaled_gradient,
      .in_place = {{.out = 1, .over = 0}},
      .cost = pass_over<4>,
-     .kernels = {{"f64-sums", make_job, kAnyReal}},
+     .kernels = {{"f64-sums", make_job, kAnyElement}},
      .samples = {sample(blocked(2, 12, 4, 5), 5, {8, 8, 12, 6, 6, 12}, {}),
                  sample(blocked(3, 8, 3, 3), 4, {8, 8, 16, 16},
                         {{"kind", std::string("smooth_l1")}, {"weights", Ints{10, 10, 5, 5}}}),

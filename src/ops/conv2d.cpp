@@ -270,9 +270,8 @@ std::vector<Sample> grad_kernel_samples() {
   return samples;
 }
 
-constexpr KernelTraits kTiled{.slices = false, .bf16 = TakesBf16::yes};
+constexpr KernelTraits kOwn{.slices = false, .bf16 = TakesBf16::yes};
 constexpr KernelTraits kOnednn{.slices = false, .bf16 = TakesBf16::yes, .compiles = true};
-constexpr KernelTraits kDirect{.slices = false, .bf16 = TakesBf16::as_f32};
 
 }  // namespace
 
@@ -289,9 +288,9 @@ const OpFamily conv2d{{
      .absorbs = {.padding = true},
      .framework_holds = FrameworkHolds::input,
      .cost = cost_forward,
-     .kernels = {{"winograd", kernels::prepare_tiled_forward, kTiled},
+     .kernels = {{"winograd", kernels::prepare_tiled_forward, kOwn},
                  {"onednn", kernels::onednn::prepare_forward, kOnednn},
-                 {"avx2", kernels::prepare_direct_forward, kDirect},
+                 {"avx2", kernels::prepare_direct_forward, kOwn},
                  {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = forward_samples()},
     {.name = "conv2d_grad_input",
@@ -300,9 +299,9 @@ const OpFamily conv2d{{
      .infer = infer_grad_input,
      .arithmetic = Arithmetic::grad_input,
      .cost = cost_grad_input,
-     .kernels = {{"winograd", kernels::prepare_tiled_grad_input, kTiled},
+     .kernels = {{"winograd", kernels::prepare_tiled_grad_input, kOwn},
                  {"onednn", kernels::onednn::prepare_grad_input, kOnednn},
-                 {"avx2", kernels::prepare_direct_grad_input, kDirect},
+                 {"avx2", kernels::prepare_direct_grad_input, kOwn},
                  {"ref", plain_job<grad_input_ref>, kAnyReal}},
      .samples = grad_input_samples()},
     {.name = "conv2d_grad_kernel",
@@ -311,9 +310,9 @@ const OpFamily conv2d{{
      .infer = infer_grad_kernel,
      .arithmetic = Arithmetic::grad_weights,
      .cost = cost_grad_kernel,
-     .kernels = {{"winograd", kernels::prepare_tiled_grad_kernel, kTiled},
+     .kernels = {{"winograd", kernels::prepare_tiled_grad_kernel, kOwn},
                  {"onednn", kernels::onednn::prepare_grad_kernel, kOnednn},
-                 {"avx2", kernels::prepare_direct_grad_kernel, kDirect},
+                 {"avx2", kernels::prepare_direct_grad_kernel, kOwn},
                  {"ref", plain_job<grad_kernel_ref>, kAnyReal}},
      .samples = grad_kernel_samples()},
 }};

@@ -123,9 +123,9 @@ boxes::Coder<T> coder_of(const Attrs& attrs) {
 
 // The four deltas of an anchor of a blocked image.
 template <class T>
-boxes::Deltas<T> deltas_at(const T* image, std::int64_t anchor, std::int64_t cell,
-                           std::int64_t cells) {
-  boxes::Deltas<T> deltas;
+boxes::Deltas<Wide<T>> deltas_at(const T* image, std::int64_t anchor, std::int64_t cell,
+                                 std::int64_t cells) {
+  boxes::Deltas<Wide<T>> deltas;
   for (std::int64_t j = 0; j < 4; ++j)
     deltas[static_cast<std::size_t>(j)] = image[blocked_at(4 * anchor + j, cell, cells)];
   return deltas;

@@ -76,7 +76,7 @@ class FocalJob final : public Job {
   }
 
   void run(const Args& args) noexcept override {
-    for_real(args.in[0].spec.dtype, [&]<class T>(T) { sum<T>(args); });
+    for_element(args.in[0].spec.dtype, [&]<class T>(T) { sum<T>(args); });
   }
 
  private:
@@ -89,38 +89,41 @@ class FocalJob final : public Job {
     for (std::int64_t task = 0; task < sums_; ++task) {
       const std::int64_t n = task / blocks;
       const std::int64_t b = task % blocks;
-      if constexpr (by == By::vector)
-        sums[task] = vectors(args, n, b);
-      else
+      if constexpr (by == By::score)
         sums[task] = scores<T>(args, n, b);
+      else if constexpr (!std::is_same_v<T, double>)
+        sums[task] = vectors<T>(args, n, b);
     }
     double total = 0;
     for (std::int64_t n = 0; n < shape[0]; ++n) {
       double image = 0;
       for (std::int64_t b = 0; b < blocks; ++b) image += sums[n * blocks + b];
-      total += static_cast<double>(args.in[2].at<T>(n)) * image;
+      total += static_cast<double>(args.in[2].at<Wide<T>>(n)) * image;
     }
-    args.out[0].at<T>(0) = static_cast<T>(total);
+    args.out[0].at<Wide<T>>(0) = static_cast<Wide<T>>(total);
   }
 
+  template <class T>
   double vectors(const Args& args, std::int64_t n, std::int64_t b) const noexcept {
     const TensorView& x = args.in[0];
     const Shape& shape = x.spec.shape;
     const std::int64_t cells = shape[2] * shape[3];
     const bool labelled = args.in.size() > 3;
-    return kernels::focal_loss({.focuses = focal_.gamma == 2,
-                                .positive = static_cast<float>(focal_.positive),
-                                .negative = static_cast<float>(focal_.negative)},
-                               {.x = x.image<float>(n) + b * cells * kLanes,
-                                .slopes = args.out[1].image<float>(n) + b * cells * kLanes,
-                                .cells = cells,
-                                .first_channel = b * kLanes,
-                                .channels = shape[1],
-                                .classes = classes_,
-                                .match = args.in[1].image<std::int32_t>(n),
-                                .labels = labelled ? args.in[3].image<std::int32_t>(n) : nullptr,
-                                .boxes = labelled ? args.in[3].spec.shape[1] : 0,
-                                .weight = args.in[2].at<float>(n)});
+    const kernels::FocalRule rule{.focuses = focal_.gamma == 2,
+                                  .positive = static_cast<float>(focal_.positive),
+                                  .negative = static_cast<float>(focal_.negative)};
+    return kernels::focal_loss(
+        rule,
+        kernels::FocalBlock<T>{.x = x.image<T>(n) + b * cells * kLanes,
+                               .slopes = args.out[1].image<T>(n) + b * cells * kLanes,
+                               .cells = cells,
+                               .first_channel = b * kLanes,
+                               .channels = shape[1],
+                               .classes = classes_,
+                               .match = args.in[1].image<std::int32_t>(n),
+                               .labels = labelled ? args.in[3].image<std::int32_t>(n) : nullptr,
+                               .boxes = labelled ? args.in[3].spec.shape[1] : 0,
+                               .weight = args.in[2].at<float>(n)});
   }
 
   // Eight channels of an image. A match or label that cannot be makes the sum NaN: the step is then
@@ -132,14 +135,14 @@ class FocalJob final : public Job {
     const std::int64_t cells = shape[2] * shape[3];
     const T* from = x.image<T>(n) + b * cells * kLanes;
     T* to = args.out[1].image<T>(n) + b * cells * kLanes;
-    const auto weight = static_cast<double>(args.in[2].at<T>(n));
+    const auto weight = static_cast<double>(args.in[2].at<Wide<T>>(n));
     const bool labelled = args.in.size() > 3;
     const std::int64_t boxes = labelled ? args.in[3].spec.shape[1] : INT32_MAX;
     double loss = 0;
     for (std::int64_t lane = 0; lane < kLanes; ++lane) {
       const std::int64_t channel = b * kLanes + lane;
       if (channel >= shape[1]) {
-        for (std::int64_t i = 0; i < cells; ++i) to[i * kLanes + lane] = 0;
+        for (std::int64_t i = 0; i < cells; ++i) to[i * kLanes + lane] = T(0);
         continue;
       }
       const std::int64_t own = channel % classes_;
@@ -147,7 +150,7 @@ class FocalJob final : public Job {
       for (std::int64_t i = 0; i < cells; ++i) {
         T& slope = to[i * kLanes + lane];
         if (found[i] < -1) {
-          slope = 0;
+          slope = T(0);
           continue;
         }
         bool is_positive = false;
@@ -207,7 +210,7 @@ const OpFamily focal_loss{{
      .backward = scaled_gradient,
      .in_place = {{.out = 1, .over = 0}},
      .cost = pass_over<20>,
-     .kernels = {{"avx2", by_vectors, {.bf16 = TakesBf16::as_f32}}, {"ref", by_scores, kAnyReal}},
+     .kernels = {{"avx2", by_vectors, kShort}, {"ref", by_scores, kAnyElement}},
      .samples = {sample(blocked(2, 15, 4, 3), 5, 6, {}),
                  sample(blocked(1, 91 * 3, 7, 5), 91, 9, {}),
                  sample(blocked(3, 3, 5, 5), 1, 4, {{"alpha", -1.0}, {"gamma", 0.0}}),

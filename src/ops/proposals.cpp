@@ -51,9 +51,9 @@ class ProposalsJob final : public Job {
   std::int64_t scratch() const override { return images_ * image_bytes(); }
 
   void run(const Args& args) noexcept override {
-    for_real(args.in[1].spec.dtype, [&]<class T>(T) {
+    for_element(args.in[1].spec.dtype, [&]<class Element>(Element) {
 #pragma omp parallel for schedule(static)
-      for (std::int64_t n = 0; n < images_; ++n) image<T>(args, n);
+      for (std::int64_t n = 0; n < images_; ++n) image<Element>(args, n);
     });
   }
 
@@ -65,8 +65,9 @@ class ProposalsJob final : public Job {
                     8);
   }
 
-  template <class T>
+  template <class Element>
   void image(const Args& args, std::int64_t n) const noexcept {
+    using T = Wide<Element>;
     using Candidate = boxes::Candidate<T>;
     auto* all = reinterpret_cast<Candidate*>(args.scratch + n * image_bytes());
     auto* best = reinterpret_cast<Ranked<T>*>(all + most_);
@@ -74,8 +75,8 @@ class ProposalsJob final : public Job {
     std::int32_t* kept = order + most_;
     std::int64_t count = 0;
     for (std::size_t l = 0; l < levels_.size(); ++l)
-      count = add_level<T>(args, n, l, std::span(best, static_cast<std::size_t>(of_level_[l])), all,
-                           count);
+      count = add_level<Element>(
+          args, n, l, std::span(best, static_cast<std::size_t>(of_level_[l])), all, count);
     const auto found = static_cast<std::size_t>(count);
     const std::int64_t stay = boxes::suppress<T>(std::span<const Candidate>(all, found), threshold_,
                                                  std::span(order, found),
@@ -86,14 +87,14 @@ class ProposalsJob final : public Job {
     args.out[1].at<std::int32_t>(n) = static_cast<std::int32_t>(stay);
   }
 
-  template <class T>
+  template <class Element, class T = Wide<Element>>
   std::int64_t add_level(const Args& args, std::int64_t n, std::size_t l, std::span<Ranked<T>> room,
                          boxes::Candidate<T>* all, std::int64_t count) const noexcept {
     const boxes::AnchorLevel& level = levels_[l];
     const std::int64_t cells = level.rows * level.columns;
     const std::int64_t anchors = std::ssize(level.shapes);
-    const T* scores = args.in[1 + 2 * l].image<T>(n);
-    const T* deltas = args.in[2 + 2 * l].image<T>(n);
+    const Element* scores = args.in[1 + 2 * l].image<Element>(n);
+    const Element* deltas = args.in[2 + 2 * l].image<Element>(n);
     const T* extent = args.in[0].image<T>(n);
     BestRanked<T> best(room);
     for (std::int64_t cell = 0; cell < cells; ++cell)
@@ -152,7 +153,7 @@ const OpFamily proposals{{
                             {"least_side", 1e-3, "boxes with a smaller side are left out"}}),
      .infer = infer,
      .cost = pass_over<40>,
-     .kernels = {{"heap", make_job, kAnyReal}},
+     .kernels = {{"heap", make_job, kAnyElement}},
      .samples =
          {sample(2, {8, 8, 12, 6, 16, 16, 24, 12}, {{5, 4}, {3, 2}},
                  {{"strides", Ints{8, 8, 16, 16}},

@@ -1,15 +1,16 @@
 // Cells under boxes, as images of one size: each box is read from the level that fits its size, at
 // four points between cells for every bin, which the mean is taken of.
+#include <omp.h>
+
 #include <array>
 #include <cmath>
 
 #include "kernels/clear.h"
 #include "ops/detection.h"
+#include "ops/roi_grid.h"
 
 namespace plimsoll::ops {
 namespace {
-
-constexpr std::int64_t kMostTaps = 64;  // in one direction
 
 void check_grid(const Attrs& attrs) {
   const std::int64_t size = attrs.integer("size"), samples = attrs.integer("samples");
@@ -60,98 +61,14 @@ Specs infer_grad(const Attrs& attrs, std::span<const Spec> in) {
   return out;
 }
 
-// Where one row (or column) of points reads: two cells and the share of the second.
-template <class T>
-struct Tap {
-  std::int32_t low = -1;  // -1: outside, which counts as 0
-  std::int32_t high = -1;
-  T share = 0;
-};
-
-template <class T>
-Tap<T> tap_at(T place, std::int64_t cells) {
-  if (!(place >= -1 && place <= static_cast<T>(cells))) return {};
-  place = std::max(place, T(0));
-  const auto low = static_cast<std::int32_t>(place);
-  const auto last = static_cast<std::int32_t>(cells - 1);
-  if (low >= last) return {last, last, 0};
-  return {low, low + 1, place - static_cast<T>(low)};
-}
-
-// The points of one box, rows first.
-template <class T>
-struct Points {
-  std::int64_t level = 0;
-  std::span<Tap<T>> rows, columns;
-};
-
-class Grid {
- public:
-  explicit Grid(const Attrs& attrs)
-      : size(attrs.integer("size")),
-        samples(attrs.integer("samples")),
-        first_(attrs.integer("first_level")) {}
-
-  std::int64_t taps() const { return size * samples; }
-
-  // floor(4 + log2(side / 224)) of torchvision, kept within the levels there are.
-  template <class T>
-  std::int64_t level_of(const T* roi, std::int64_t levels) const {
-    const T side = std::sqrt((roi[2] - roi[0]) * (roi[3] - roi[1]));
-    const T level = std::floor(T(4) + std::log2(side / T(224)) + T(1e-6));
-    const auto last = static_cast<T>(first_ + levels - 1);
-    if (!(level > static_cast<T>(first_))) return 0;  // nor NaN
-    return static_cast<std::int64_t>(std::min(level, last)) - first_;
-  }
-
-  template <class T>
-  void fill(const T* roi, std::int64_t rows, std::int64_t columns, const Points<T>& points) const {
-    const T scale = std::ldexp(T(1), -static_cast<int>(first_ + points.level));
-    const auto axis = [&](T from, T to, std::int64_t cells, std::span<Tap<T>> taps) {
-      const T bin = std::max((to - from) * scale, T(1)) / static_cast<T>(size);
-      for (std::int64_t p = 0; p < size; ++p)
-        for (std::int64_t i = 0; i < samples; ++i)
-          taps[static_cast<std::size_t>(p * samples + i)] =
-              tap_at(from * scale + static_cast<T>(p) * bin +
-                         (static_cast<T>(i) + T(0.5)) * bin / static_cast<T>(samples),
-                     cells);
-    };
-    axis(roi[1], roi[3], rows, points.rows);
-    axis(roi[0], roi[2], columns, points.columns);
-  }
-
-  // body(cell, weight) for the four cells around a point, those that count.
-  template <class T, class Body>
-  static void around(const Tap<T>& y, const Tap<T>& x, std::int64_t columns, Body body) {
-    if (y.low < 0 || x.low < 0) return;
-    body(y.low * columns + x.low, (1 - y.share) * (1 - x.share));
-    body(y.low * columns + x.high, (1 - y.share) * x.share);
-    body(y.high * columns + x.low, y.share * (1 - x.share));
-    body(y.high * columns + x.high, y.share * x.share);
-  }
-
-  // body(bin, row tap, column tap) in order of bins, then of points.
-  template <class T, class Body>
-  void over_points(const Points<T>& points, Body body) const {
-    for (std::int64_t bin = 0; bin < size * size; ++bin)
-      for (std::int64_t i = 0; i < samples * samples; ++i)
-        body(bin, points.rows[static_cast<std::size_t>(bin / size * samples + i / samples)],
-             points.columns[static_cast<std::size_t>(bin % size * samples + i % samples)]);
-  }
-
-  std::int64_t size, samples;
-
- private:
-  std::int64_t first_;
-};
-
 void forward(const Attrs& attrs, const Args& args) noexcept {
-  const Grid grid(attrs);
+  const RoiGrid grid(attrs);
   const TensorView &rois = args.in[0], &y = args.out[0];
   const std::span<const TensorView> levels = args.in.subspan(1);
   const std::int64_t of_image = rois.spec.shape[0] / levels[0].spec.shape[0];
   const std::int64_t bins = grid.size * grid.size;
-  for_real(y.spec.dtype, [&]<class T>(T) {
+  for_element(y.spec.dtype, [&]<class Element>(Element) {
+    using T = Wide<Element>;
     const T mean = T(1) / static_cast<T>(grid.samples * grid.samples);
 #pragma omp parallel for schedule(static)
     for (std::int64_t r = 0; r < rois.spec.shape[0]; ++r) {
@@ -163,36 +80,47 @@ void forward(const Attrs& attrs, const Args& args) noexcept {
       const std::int64_t rows = level.spec.shape[2], columns = level.spec.shape[3];
       grid.fill(rois.image<T>(r), rows, columns, points);
       for (std::int64_t b = 0; b < blocks_of(level.spec.shape[1]); ++b) {
-        const T* from = level.image<T>(r / of_image) + b * rows * columns * kLanes;
-        T* to = y.image<T>(r) + b * bins * kLanes;
-        std::fill_n(to, bins * kLanes, T(0));
-        grid.over_points(points, [&](std::int64_t bin, const Tap<T>& row, const Tap<T>& column) {
-          Grid::around(row, column, columns, [&](std::int64_t cell, T weight) {
-            for (std::int64_t lane = 0; lane < kLanes; ++lane)
-              to[bin * kLanes + lane] += weight * from[cell * kLanes + lane];
+        const Element* from = level.image<Element>(r / of_image) + b * rows * columns * kLanes;
+        Element* to = y.image<Element>(r) + b * bins * kLanes;
+        for (std::int64_t bin = 0; bin < bins; ++bin) {
+          T sum[kLanes] = {};
+          grid.over_points(points, bin, [&](const Tap<T>& row, const Tap<T>& column) {
+            RoiGrid::around(row, column, columns, [&](std::int64_t cell, T weight) {
+              for (std::int64_t lane = 0; lane < kLanes; ++lane)
+                sum[lane] += weight * from[cell * kLanes + lane];
+            });
           });
-        });
-        for (std::int64_t i = 0; i < bins * kLanes; ++i) to[i] *= mean;
+          for (std::int64_t lane = 0; lane < kLanes; ++lane)
+            to[bin * kLanes + lane] = sum[lane] * mean;
+        }
       }
     }
   });
 }
 
 // A task is one block of channels of one image: nobody else writes its planes, and it walks the
-// image's boxes in order, so every sum has one order at any number of threads.
+// image's boxes in order, so every sum has one order at any number of threads. Sums that end as
+// bf16 are taken in a plane of f32, one for each thread.
 class GradJob final : public Job {
  public:
   explicit GradJob(const Call& call)
       : grid_(call.attrs),
         rois_(call.in[1].spec.shape[0]),
-        is_double_(call.in[0].spec.dtype == DType::f64) {}
+        threads_(call.environment.threads),
+        dtype_(call.in[0].spec.dtype) {
+    for (const Operand& level : call.out) {
+      const Shape& shape = level.spec.shape;
+      cells_ += shape[2] * shape[3];
+    }
+  }
 
   std::int64_t scratch() const override {
-    return rois_ * (2 * grid_.taps() * (is_double_ ? tap_bytes<double>() : tap_bytes<float>()) + 8);
+    const std::int64_t tap = dtype_ == DType::f64 ? tap_bytes<double>() : tap_bytes<float>();
+    return sums_at(tap) + (dtype_ == DType::bf16 ? threads_ * cells_ * kLanes * 4 : 0);
   }
 
   void run(const Args& args) noexcept override {
-    for_real(args.in[0].spec.dtype, [&]<class T>(T) { add<T>(args); });
+    for_element(args.in[0].spec.dtype, [&]<class Element>(Element) { add<Element>(args); });
   }
 
  private:
@@ -200,9 +128,14 @@ class GradJob final : public Job {
   static std::int64_t tap_bytes() {
     return static_cast<std::int64_t>(sizeof(Tap<T>));
   }
+  // Behind the levels and points of all boxes.
+  std::int64_t sums_at(std::int64_t tap) const {
+    return round_up(rois_ * (2 * grid_.taps() * tap + 8), 64);
+  }
 
-  template <class T>
+  template <class Element>
   void add(const Args& args) const noexcept {
+    using T = Wide<Element>;
     const TensorView &dy = args.in[0], &rois = args.in[1];
     auto* level_of = reinterpret_cast<std::int64_t*>(args.scratch);
     auto* taps = reinterpret_cast<Tap<T>*>(level_of + rois_);
@@ -220,36 +153,65 @@ class GradJob final : public Job {
     }
     const std::int64_t images = args.out[0].spec.shape[0];
     const std::int64_t blocks = blocks_of(dy.spec.shape[1]);
-    const std::int64_t bins = grid_.size * grid_.size;
-    const T mean = T(1) / static_cast<T>(grid_.samples * grid_.samples);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) num_threads(threads_)
     for (std::int64_t task = 0; task < images * blocks; ++task) {
       const std::int64_t n = task / blocks, b = task % blocks;
       const auto plane = [&](std::size_t l) {
         const Shape& shape = args.out[l].spec.shape;
         const std::int64_t length = shape[2] * shape[3] * kLanes;
-        return std::span(args.out[l].image<T>(n) + b * length, static_cast<std::size_t>(length));
+        return std::span(args.out[l].template image<Element>(n) + b * length,
+                         static_cast<std::size_t>(length));
       };
-      for (std::size_t l = 0; l < args.out.size(); ++l) std::ranges::fill(plane(l), T(0));
-      for (std::int64_t r = n * (rois_ / images); r < (n + 1) * (rois_ / images); ++r) {
-        const Points<T> points = points_of(r);
-        const auto l = static_cast<std::size_t>(points.level);
-        T* to = plane(l).data();
-        const T* from = dy.image<T>(r) + b * bins * kLanes;
-        const std::int64_t columns = args.out[l].spec.shape[3];
-        grid_.over_points(points, [&](std::int64_t bin, const Tap<T>& row, const Tap<T>& column) {
-          Grid::around(row, column, columns, [&](std::int64_t cell, T weight) {
-            for (std::int64_t lane = 0; lane < kLanes; ++lane)
-              to[cell * kLanes + lane] += mean * weight * from[bin * kLanes + lane];
-          });
-        });
+      if constexpr (std::is_same_v<Element, T>) {
+        const auto sums = [&](std::size_t l) { return plane(l).data(); };
+        for (std::size_t l = 0; l < args.out.size(); ++l) std::ranges::fill(plane(l), T(0));
+        add_boxes<T>(args, n, b, points_of, sums);
+      } else {
+        T* own = reinterpret_cast<T*>(args.scratch + sums_at(tap_bytes<T>())) +
+                 omp_get_thread_num() * cells_ * kLanes;
+        const auto sums = [&](std::size_t l) {
+          T* at = own;
+          for (std::size_t before = 0; before < l; ++before) at += plane(before).size();
+          return at;
+        };
+        std::fill_n(own, cells_ * kLanes, T(0));
+        add_boxes<Element>(args, n, b, points_of, sums);
+        for (std::size_t l = 0; l < args.out.size(); ++l)
+          std::copy_n(sums(l), plane(l).size(), plane(l).begin());
       }
     }
   }
 
-  Grid grid_;
+  // Adds what the boxes of image `n` hand to the levels, whose sums of block `b` lie at
+  // sums(level).
+  template <class Element, class PointsOf, class Sums>
+  void add_boxes(const Args& args, std::int64_t n, std::int64_t b, const PointsOf& points_of,
+                 const Sums& sums) const noexcept {
+    using T = Wide<Element>;
+    const std::int64_t images = args.out[0].spec.shape[0];
+    const std::int64_t bins = grid_.size * grid_.size;
+    const T mean = T(1) / static_cast<T>(grid_.samples * grid_.samples);
+    for (std::int64_t r = n * (rois_ / images); r < (n + 1) * (rois_ / images); ++r) {
+      const Points<T> points = points_of(r);
+      const auto l = static_cast<std::size_t>(points.level);
+      T* to = sums(l);
+      const Element* from = args.in[0].template image<Element>(r) + b * bins * kLanes;
+      const std::int64_t columns = args.out[l].spec.shape[3];
+      for (std::int64_t bin = 0; bin < bins; ++bin)
+        grid_.over_points(points, bin, [&](const Tap<T>& row, const Tap<T>& column) {
+          RoiGrid::around(row, column, columns, [&](std::int64_t cell, T weight) {
+            for (std::int64_t lane = 0; lane < kLanes; ++lane)
+              to[cell * kLanes + lane] += mean * weight * from[bin * kLanes + lane];
+          });
+        });
+    }
+  }
+
+  RoiGrid grid_;
   std::int64_t rois_;
-  bool is_double_;
+  int threads_;
+  DType dtype_;
+  std::int64_t cells_ = 0;  // of all levels
 };
 
 std::unique_ptr<Job> make_grad_job(const Call& call) { return std::make_unique<GradJob>(call); }
@@ -294,7 +256,7 @@ const OpFamily roi_align{{
      .infer = infer_forward,
      .backward = backward,
      .cost = pass_over<32>,
-     .kernels = {{"loop", plain_job<forward>, kAnyReal}},
+     .kernels = {{"loop", plain_job<forward>, kAnyElement}},
      .samples = {{.in = {{plain({6, 4}), SampleInput::Fill::box, 60},
                          {blocked(2, 5, 12, 10)},
                          {blocked(2, 5, 6, 5)}},
@@ -310,7 +272,7 @@ const OpFamily roi_align{{
                       {"images", std::int64_t{1}, "of each level"}}),
      .infer = infer_grad,
      .cost = pass_over<32>,
-     .kernels = {{"loop", make_grad_job, kAnyReal}},
+     .kernels = {{"loop", make_grad_job, kAnyElement}},
      .samples = {{.in = {{blocked(6, 5, 3, 3)}, {plain({6, 4}), SampleInput::Fill::box, 60}},
                   .attrs = {{"size", std::int64_t{3}},
                             {"cells", Ints{12, 10, 6, 5}},

@@ -43,15 +43,16 @@ class TopJob final : public Job {
   }
 
   void run(const Args& args) noexcept override {
-    for_real(args.in[0].spec.dtype, [&]<class T>(T) {
+    for_element(args.in[0].spec.dtype, [&]<class Element>(Element) {
 #pragma omp parallel for schedule(static)
-      for (std::int64_t n = 0; n < images_; ++n) image<T>(args, n);
+      for (std::int64_t n = 0; n < images_; ++n) image<Element>(args, n);
     });
   }
 
  private:
-  template <class T>
+  template <class Element>
   void image(const Args& args, std::int64_t n) const noexcept {
+    using T = Wide<Element>;
     const std::int64_t channels = args.in[0].spec.shape[1];
     const std::int64_t cells = level_.rows * level_.columns;
     BestRanked<T> best(
@@ -59,7 +60,7 @@ class TopJob final : public Job {
     // Most scores are far below: exp is only taken of those that may be above.
     const auto threshold = static_cast<T>(threshold_);
     const auto hopeful = static_cast<T>(std::log(threshold_ / (1 - threshold_)) - 0.01);
-    const T* scores = args.in[0].image<T>(n);
+    const Element* scores = args.in[0].image<Element>(n);
     for (std::int64_t block = 0; block < blocks_of(channels); ++block) {
       const std::int64_t lanes = std::min(kLanes, channels - block * kLanes);
       for (std::int64_t cell = 0; cell < cells; ++cell)
@@ -73,12 +74,12 @@ class TopJob final : public Job {
     }
     const std::span<Ranked<T>> found = best.sort();
     const std::span rows = rows_of<boxes::Candidate<T>, T>(args.out[0], n);
-    for (std::size_t i = 0; i < found.size(); ++i) rows[i] = candidate<T>(args, n, found[i]);
+    for (std::size_t i = 0; i < found.size(); ++i) rows[i] = candidate<Element>(args, n, found[i]);
     std::fill(rows.begin() + std::ssize(found), rows.end(), boxes::Candidate<T>{});
     args.out[1].at<std::int32_t>(n) = static_cast<std::int32_t>(found.size());
   }
 
-  template <class T>
+  template <class Element, class T = Wide<Element>>
   boxes::Candidate<T> candidate(const Args& args, std::int64_t n,
                                 const Ranked<T>& one) const noexcept {
     const std::int64_t channels = args.in[0].spec.shape[1];
@@ -88,7 +89,7 @@ class TopJob final : public Job {
     const std::int64_t cells = level_.rows * level_.columns;
     const boxes::Box<T> box =
         coder_of<T>(attrs_).decode(level_.box<T>(cell / level_.columns, cell % level_.columns, a),
-                                   deltas_at<T>(args.in[1].image<T>(n), a, cell, cells));
+                                   deltas_at(args.in[1].image<Element>(n), a, cell, cells));
     const T* extent = args.in[2].image<T>(n);
     return {boxes::clipped(box, extent[0], extent[1]), one.score,
             static_cast<T>(one.index % classes)};
@@ -127,7 +128,7 @@ const OpFamily top_detections{{
                             coder_schema()}),
      .infer = infer,
      .cost = pass_over<2>,
-     .kernels = {{"heap", make_job, kAnyReal}},
+     .kernels = {{"heap", make_job, kAnyElement}},
      .samples = {sample(blocked(2, 10, 4, 5), {8, 8, 12, 6}, {{"most", std::int64_t{30}}}),
                  sample(blocked(3, 3, 3, 3), {8, 8, 12, 6, 6, 12},
                         {{"most", std::int64_t{40}}, {"threshold", 0.6}}),

@@ -43,25 +43,30 @@ class ForwardJob final : public Job {
   explicit ForwardJob(const ConvolutionShape& shape) : s_(shape), l_(shape) {}
 
   void run(const Args& args) noexcept override {
+    with_element(args.in[0], [&]<class T>() { run_as<T>(args); });
+  }
+
+ private:
+  template <class T>
+  void run_as(const Args& args) const {
     const Range inner = s_.window.w.inner();
 #pragma omp parallel for collapse(2)
     for (std::int64_t n = 0; n < s_.images; ++n)
       for (std::int64_t out = 0; out < s_.filters / kLanes; ++out)
         for (std::int64_t oh = 0; oh < s_.window.h.out; ++oh) {
           std::int64_t ow = 0;
-          for (; ow < inner.first; ++ow) cells<1>(args, n, out, oh, ow);
-          for (; ow + 6 <= inner.last; ow += 6) cells<6>(args, n, out, oh, ow);
-          for (; ow < s_.window.w.out; ++ow) cells<1>(args, n, out, oh, ow);
+          for (; ow < inner.first; ++ow) cells<1, T>(args, n, out, oh, ow);
+          for (; ow + 6 <= inner.last; ow += 6) cells<6, T>(args, n, out, oh, ow);
+          for (; ow < s_.window.w.out; ++ow) cells<1, T>(args, n, out, oh, ow);
         }
   }
 
- private:
   // kCells results side by side that read the same taps.
-  template <int kCells>
+  template <int kCells, class T>
   void cells(const Args& args, std::int64_t n, std::int64_t out, std::int64_t oh,
              std::int64_t ow) const {
     const Slide &h = s_.window.h, &w = s_.window.w;
-    const float* x = args.in[0].image<float>(n) + l_.first_input(out) * l_.block_step;
+    const T* x = args.in[0].image<T>(n) + l_.first_input(out) * l_.block_step;
     const float* weights = args.in[1].as<float>();
     const Range rows = h.taps(oh), columns = w.taps(ow);
     const std::int64_t step = w.stride * l_.cell_step;
@@ -73,7 +78,7 @@ class ForwardJob final : public Job {
     for (std::int64_t in = 0; in < l_.in_blocks; ++in)
       for (std::int64_t kh = rows.first; kh < rows.last; ++kh)
         for (std::int64_t kw = columns.first; kw < columns.last; ++kw) {
-          const float* from =
+          const T* from =
               x + in * l_.block_step + (h.at(oh, kh) * w.in + w.at(ow, kw)) * l_.cell_step;
           const float* tap = weights + tap_weights(s_, l_, out, in, kh, kw);
           for (std::int64_t c = 0; c < l_.lanes; ++c) {
@@ -82,7 +87,7 @@ class ForwardJob final : public Job {
               sum[i] = fma8(splat8(from + i * step + c * l_.channel_step), weight, sum[i]);
           }
         }
-    float* y = plane<float>(args.out[0], n, out);
+    T* y = plane<T>(args.out[0], n, out);
     for (int i = 0; i < kCells; ++i) store_cell(y, oh * w.out + ow + i, sum[i]);
   }
 
@@ -99,6 +104,12 @@ class GradInputJob final : public Job {
   void run(const Args& args) noexcept override {
     float* turned = reinterpret_cast<float*>(args.scratch);
     transpose_blocks(s_.weights() / (kLanes * kLanes), args.in[1].as<float>(), turned);
+    with_element(args.in[0], [&]<class T>() { run_as<T>(args, turned); });
+  }
+
+ private:
+  template <class T>
+  void run_as(const Args& args, const float* turned) const {
     const Slide& w = s_.window.w;
 #pragma omp parallel for collapse(2)
     for (std::int64_t n = 0; n < s_.images; ++n)
@@ -109,14 +120,13 @@ class GradInputJob final : public Job {
             for (std::int64_t iw = first; iw < w.in;) {
               const bool wide = is_inner(iw, 4);
               if (wide)
-                cells<4>(args, turned, n, in, ih, iw);
+                cells<4, T>(args, turned, n, in, ih, iw);
               else
-                cells<1>(args, turned, n, in, ih, iw);
+                cells<1, T>(args, turned, n, in, ih, iw);
               iw += (wide ? 4 : 1) * w.stride;
             }
   }
 
- private:
   // The window that sees cell i at tap k; -1 if none does.
   static std::int64_t window_at(const Slide& s, std::int64_t i, std::int64_t k) {
     const std::int64_t start = i + s.before - k * s.dilation;
@@ -134,7 +144,7 @@ class GradInputJob final : public Job {
     return true;
   }
 
-  template <int kCells>
+  template <int kCells, class T>
   void cells(const Args& args, const float* turned, std::int64_t n, std::int64_t in,
              std::int64_t ih, std::int64_t iw) const {
     const Slide &h = s_.window.h, &w = s_.window.w;
@@ -142,14 +152,14 @@ class GradInputJob final : public Job {
     Vec8 sum[kCells];
     for (auto& cell : sum) cell = zero8();
     for (std::int64_t out = group * l_.out_blocks; out < (group + 1) * l_.out_blocks; ++out) {
-      const float* dy = plane<float>(args.in[0], n, out);
+      const T* dy = plane<T>(args.in[0], n, out);
       for (std::int64_t kh = 0; kh < h.kernel; ++kh) {
         const std::int64_t oh = window_at(h, ih, kh);
         if (oh < 0) continue;
         for (std::int64_t kw = 0; kw < w.kernel; ++kw) {
           const std::int64_t ow = window_at(w, iw, kw);
           if (ow < 0) continue;
-          const float* from = dy + (oh * w.out + ow) * kLanes;
+          const T* from = dy + (oh * w.out + ow) * kLanes;
           const float* tap = turned + tap_weights(s_, l_, out, in % l_.in_blocks, kh, kw);
           for (std::int64_t c = 0; c < kLanes; ++c) {
             const Vec8 weight = load_cell(tap, c);
@@ -159,7 +169,7 @@ class GradInputJob final : public Job {
         }
       }
     }
-    float* dx = plane<float>(args.out[0], n, in);
+    T* dx = plane<T>(args.out[0], n, in);
     for (int i = 0; i < kCells; ++i) store_cell(dx, ih * w.in + iw + i * w.stride, sum[i]);
   }
 
@@ -172,6 +182,12 @@ class GradKernelJob final : public Job {
   explicit GradKernelJob(const ConvolutionShape& shape) : s_(shape), l_(shape) {}
 
   void run(const Args& args) noexcept override {
+    with_element(args.in[0], [&]<class T>() { run_as<T>(args); });
+  }
+
+ private:
+  template <class T>
+  void run_as(const Args& args) const {
     float* dw = args.out[0].as<float>();
 #pragma omp parallel for collapse(2)
     for (std::int64_t out = 0; out < s_.filters / kLanes; ++out)
@@ -179,8 +195,8 @@ class GradKernelJob final : public Job {
         const std::int64_t pair = tap_weights(s_, l_, out, in, 0, 0);
         std::fill_n(dw + pair, tap_weights(s_, l_, out, in, s_.window.h.kernel, 0) - pair, 0.0f);
         for (std::int64_t n = 0; n < s_.images; ++n) {
-          const float* x = args.in[0].image<float>(n) + (l_.first_input(out) + in) * l_.block_step;
-          const float* dy = plane<float>(args.in[1], n, out);
+          const T* x = args.in[0].image<T>(n) + (l_.first_input(out) + in) * l_.block_step;
+          const T* dy = plane<T>(args.in[1], n, out);
           for (std::int64_t kh = 0; kh < s_.window.h.kernel; ++kh)
             for (std::int64_t kw = 0; kw < s_.window.w.kernel; ++kw) {
               float* to = dw + tap_weights(s_, l_, out, in, kh, kw);
@@ -196,19 +212,17 @@ class GradKernelJob final : public Job {
       }
   }
 
- private:
   // Adds the products of one plane at one tap to kChannels x 8 weights.
-  template <int kChannels>
-  void add_plane(const float* x, const float* dy, std::int64_t kh, std::int64_t kw,
-                 float* dw) const {
+  template <int kChannels, class T>
+  void add_plane(const T* x, const T* dy, std::int64_t kh, std::int64_t kw, float* dw) const {
     const Slide &h = s_.window.h, &w = s_.window.w;
     const std::int64_t step = w.stride * l_.cell_step, channel = l_.channel_step;
     const Range rows = h.outputs(kh), columns = w.outputs(kw);
     Vec8 sum[kChannels];
     for (int c = 0; c < kChannels; ++c) sum[c] = zero8();
     for (std::int64_t oh = rows.first; oh < rows.last; ++oh) {
-      const float* from = x + (h.at(oh, kh) * w.in + w.at(columns.first, kw)) * l_.cell_step;
-      const float* grads = dy + oh * w.out * kLanes;
+      const T* from = x + (h.at(oh, kh) * w.in + w.at(columns.first, kw)) * l_.cell_step;
+      const T* grads = dy + oh * w.out * kLanes;
       for (std::int64_t ow = columns.first; ow < columns.last; ++ow, from += step) {
         const Vec8 grad = load_cell(grads, ow);
 #pragma GCC unroll 8

@@ -19,7 +19,8 @@ struct Lanes {
 };
 
 struct Anchors {
-  explicit Anchors(const FocalBlock& block) {
+  template <class T>
+  explicit Anchors(const FocalBlock<T>& block) {
     std::int64_t channel = block.first_channel;
     const std::int64_t end = std::min(channel + kLanes, block.channels);
     while (channel < end) {
@@ -64,8 +65,8 @@ Vec8 slopes_of(const FocalRule& rule, Vec8 x, Vec8 is_positive, Vec8 counts, Sum
   return and8(counts, _mm256_xor_ps(mul8(weight, inner), turn));
 }
 
-template <bool focuses>
-double sum(const FocalRule& rule, const FocalBlock& block) noexcept {
+template <bool focuses, class T>
+double sum(const FocalRule& rule, const FocalBlock<T>& block) noexcept {
   const Anchors anchors(block);
   const Vec8 weight = splat8(block.weight);
   const Vec8 everything = lanes_of(anchors.all);
@@ -104,7 +105,10 @@ double sum(const FocalRule& rule, const FocalBlock& block) noexcept {
 
 }  // namespace
 
-double focal_loss(const FocalRule& rule, const FocalBlock& block) noexcept {
+double focal_loss(const FocalRule& rule, const FocalBlock<float>& block) noexcept {
+  return rule.focuses ? sum<true>(rule, block) : sum<false>(rule, block);
+}
+double focal_loss(const FocalRule& rule, const FocalBlock<Bf16>& block) noexcept {
   return rule.focuses ? sum<true>(rule, block) : sum<false>(rule, block);
 }
 

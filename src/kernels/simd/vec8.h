@@ -42,6 +42,7 @@ Vec8 stored8(Vec8 v) {
 
 inline Vec8 splat8(float v) { return _mm256_set1_ps(v); }
 inline Vec8 splat8(const float* p) { return _mm256_broadcast_ss(p); }
+inline Vec8 splat8(const Bf16* p) { return splat8(static_cast<float>(*p)); }
 inline Vec8 zero8() { return _mm256_setzero_ps(); }
 inline float first8(Vec8 v) { return _mm256_cvtss_f32(v); }
 
