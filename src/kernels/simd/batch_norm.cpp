@@ -72,7 +72,7 @@ void stats_of(const Args& args) {
         sum.add(add8(s0, s1));
         squares.add(add8(q0, q1));
       }
-      if constexpr (packs && sizeof(T) == sizeof(float))
+      if constexpr (packs)
         pack_plane(p, pixels, largest,
                    args.packed + (n * blocks_of(channels) + cb) * packed_plane_bytes(pixels));
     }

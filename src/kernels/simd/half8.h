@@ -33,7 +33,8 @@ inline Scale scale_of(Vec8 largest) {
 
 // `largest` holds every channel's largest magnitude. Streams, as the 16-bit form is read again only
 // in backward, when no cache holds it: the caller fences.
-inline void pack_plane(const float* plane, std::int64_t pixels, Vec8 largest, std::byte* to) {
+template <class T>
+void pack_plane(const T* plane, std::int64_t pixels, Vec8 largest, std::byte* to) {
   const Scale scale = scale_of(largest);
   store8(reinterpret_cast<float*>(to), scale.up);
   std::byte* halves = to + kScaleBytes;
