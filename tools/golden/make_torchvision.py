@@ -160,4 +160,5 @@ def main(names):
         print(name, content["loss"], content["steps"]["sgd"]["losses"][-1], content["f32_gap"])
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])
