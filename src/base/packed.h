@@ -29,6 +29,11 @@ class Packer {
     put(static_cast<std::uint64_t>(values.size()));
     bytes_.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
   }
+  void put_complaint(const Complaint& complaint) {
+    for (const std::string* text :
+         {&complaint.where, &complaint.got, &complaint.expected, &complaint.hint})
+      put_text(*text);
+  }
   const std::string& bytes() const { return bytes_; }
 
  private:
@@ -55,6 +60,13 @@ class Unpacker {
     into.resize(count);
     const std::string_view bytes = take_bytes(count * sizeof(T));
     if (count > 0) std::memcpy(into.data(), bytes.data(), bytes.size());
+  }
+  Complaint take_complaint() {
+    Complaint complaint;
+    for (std::string* text :
+         {&complaint.where, &complaint.got, &complaint.expected, &complaint.hint})
+      *text = take_text();
+    return complaint;
   }
   // There is no more.
   void end() const {

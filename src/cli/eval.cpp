@@ -15,7 +15,8 @@
 #include "cli/options.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
-#include "cli/rank_process.h"
+#include "cli/rank_share.h"
+#include "dist/agreement.h"
 #include "machine/crowding.h"
 #include "machine/team.h"
 #include "step/evaluation.h"
@@ -163,9 +164,9 @@ ScanReport scan_all(const Source& source, const job::TrainedModel& trained,
 }
 
 int run(const Settings& s, dist::Group* group) {
-  const bool leads = group == nullptr || group->rank() == 0;
+  const bool leads = dist::leads(group);
   const bool quiet = s.common.quiet || s.common.json || !leads;
-  job::TrainedModel trained = job::make_together(group, [&] {
+  job::TrainedModel trained = dist::make_on_all(group, [&] {
     s.memory.check();
     return job::find_trained(s.weights, s.model);
   });
@@ -182,13 +183,13 @@ int run(const Settings& s, dist::Group* group) {
                       .expected = "expected weights of a detector"});
   trained.prepare_pictures(s.normalise);
   const job::Budget& budget = share.budget;
-  const SourcePtr source = job::make_together(group, [&] { return open_data(s, trained); });
+  const SourcePtr source = dist::make_on_all(group, [&] { return open_data(s, trained); });
   if (!s.common.quiet && leads)
     for (const std::string& note : source->index().notes)
       fmt::print(stderr, "{}: {}\n", s.data, note);
   const ScanReport report =
-      job::make_together(group, [&] { return scan_all(*source, trained, budget, threads); });
-  job::OpenedModel opened = job::make_together(group, [&] {
+      dist::make_on_all(group, [&] { return scan_all(*source, trained, budget, threads); });
+  job::OpenedModel opened = dist::make_on_all(group, [&] {
     return job::open_trained(trained, source, source->class_names(), report.largest, budget,
                              threads);
   });

@@ -16,8 +16,9 @@
 #include "cli/options.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
-#include "cli/rank_process.h"
+#include "cli/rank_share.h"
 #include "cli/reading_bar.h"
+#include "dist/agreement.h"
 #include "draw/draw.h"
 #include "machine/crowding.h"
 #include "machine/team.h"
@@ -70,8 +71,8 @@ class Bench {
  public:
   Bench(Settings& s, const job::Budget& budget, int threads)
       : s_(s),
-        data_(job::make_together(s.place.group, [&] { return training_data(s, budget, threads); })),
-        ready_(job::make_together(s.place.group, [&] {
+        data_(dist::make_on_all(s.place.group, [&] { return training_data(s, budget, threads); })),
+        ready_(dist::make_on_all(s.place.group, [&] {
           job::Ready ready = job::make_ready(s, &data_, budget, threads, kBeside);
           job::require_fit(ready, s, &data_, threads, kBeside);
           return ready;
@@ -249,7 +250,7 @@ void check(const Settings& s) {
 }
 
 int run(Settings& s, dist::Group* group) {
-  if (group != nullptr) s.place = {.rank = group->rank(), .ranks = group->ranks(), .group = group};
+  s.place = dist::place_in(group);
   check_parts(s.place.ranks, s.memory.accumulate);
   std::vector<double> rates;
   if (!s.grid.empty()) rates = parse_grid(s.grid);

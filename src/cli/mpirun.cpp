@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <regex>
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/options.h"
 #include "cli/rank_process.h"
 #include "cli/standard_streams.h"
@@ -22,12 +22,9 @@ constexpr std::int64_t kMostRanks = 4096;
 
 std::filesystem::path find_mpirun() {
   const char* const path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "" : path;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    const std::filesystem::path file = std::filesystem::path(rest.substr(0, end)) / "mpirun";
-    if (::access(file.c_str(), X_OK) == 0) return file;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (const std::string_view folder : split(path == nullptr ? "" : path, ':')) {
+    const std::filesystem::path file = std::filesystem::path(folder) / "mpirun";
+    if (!folder.empty() && ::access(file.c_str(), X_OK) == 0) return file;
   }
   throw UsageError({.where = "--ranks",
                     .got = "there is no mpirun",
@@ -74,30 +71,20 @@ void check_parts(std::int64_t ranks, std::int64_t parts) {
 
 std::vector<Host> parse_hosts(const std::string& text) {
   std::vector<Host> hosts;
-  std::size_t at = 0;
-  while (at <= text.size()) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string one = text.substr(at, end - at);
+  for (const std::string_view one : split(text, ',')) {
     const std::size_t colon = std::min(one.find(':'), one.size());
-    Host host{.name = one.substr(0, colon)};
-    const std::string_view count = std::string_view(one).substr(std::min(colon + 1, one.size()));
-    bool good = !host.name.empty() &&
-                host.name.find_first_not_of(
-                    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                    "0123456789.-_") == std::string::npos &&
-                host.name[0] != '-';
-    if (colon < one.size()) {
-      const auto [last, error] =
-          std::from_chars(count.data(), count.data() + count.size(), host.slots);
-      good = good && error == std::errc() && last == count.data() + count.size() &&
-             host.slots >= 1 && host.slots <= kMostRanks;
-    }
-    if (!good)
+    const std::string name(one.substr(0, colon));
+    const std::optional<std::int64_t> slots =
+        colon == one.size() ? 1 : parse_integer(one.substr(colon + 1));
+    const bool is_name = !name.empty() && name[0] != '-' &&
+                         name.find_first_not_of(
+                             "abcdefghijklmnopqrstuvwxyz"
+                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == std::string::npos;
+    if (!is_name || !slots || *slots < 1 || *slots > kMostRanks)
       throw UsageError({.where = "--hosts",
-                        .got = "'" + one + "'",
+                        .got = "'" + std::string(one) + "'",
                         .expected = "expected names with how many ranks each: a:2,b:2"});
-    hosts.push_back(host);
-    at = end + 1;
+    hosts.push_back({name, *slots});
   }
   return hosts;
 }

@@ -15,7 +15,7 @@
 #include "cli/plan_picture.h"
 #include "cli/plan_text.h"
 #include "cli/rank_forecast.h"
-#include "cli/rank_process.h"
+#include "cli/rank_share.h"
 #include "cli/reading_bar.h"
 #include "machine/team.h"
 #include "ops/table.h"

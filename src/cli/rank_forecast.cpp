@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "cli/mpirun.h"
 #include "cli/options.h"
-#include "cli/rank_process.h"
+#include "cli/rank_share.h"
 
 namespace plimsoll::cli {
 namespace {

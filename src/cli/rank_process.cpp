@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -11,15 +10,12 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "base/bytes.h"
 #include "base/cpu.h"
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "base/files.h"
-#include "base/packed.h"
+#include "base/text.h"
 #include "cli/exit_code.h"
-#include "cli/mpirun.h"
-#include "cli/options.h"
 #include "dist/agreement.h"
 #include "dist/mpi_transport.h"
 #include "machine/kernel_library.h"
@@ -29,11 +25,9 @@ namespace {
 
 std::optional<int> number_in(const char* variable) {
   const char* const text = std::getenv(variable);
-  if (text == nullptr) return std::nullopt;
-  char* end = nullptr;
-  const long value = std::strtol(text, &end, 10);
-  if (end == text || *end != '\0' || value < 0 || value > 1'000'000) return std::nullopt;
-  return static_cast<int>(value);
+  const std::optional<std::int64_t> value = parse_integer(text == nullptr ? "" : text);
+  if (!value || *value < 0 || *value > 1'000'000) return std::nullopt;
+  return static_cast<int>(*value);
 }
 
 // Read in pieces: what is mapped would count as ours.
@@ -84,17 +78,11 @@ void prepare_environment() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 void compare_ranks(dist::Group& group, bool mixed) {
   dist::check_same(group,
                    std::vector<dist::Fact>{{"plimsoll", PLIMSOLL_VERSION},
                                            {"program", checksum_of_program()},
-                                           {"command line", joined(command_line())}},
+                                           {"command line", join(command_line(), " ")}},
                    "the same program and the same words on every host");
   if (mixed) return;
   dist::check_same(group,
@@ -103,44 +91,6 @@ void compare_ranks(dist::Group& group, bool mixed) {
                                            {"processor", cpu_model()}},
                    "other processors round sums differently: --mixed-hosts allows it, and then "
                    "bits depend on who computes what");
-}
-
-// How this rank may run beside others of its host.
-struct Neighbour {
-  std::string host;
-  std::string processors;  // that the scheduler gives it
-  std::int64_t budget = 0;
-  std::string bound_by;
-};
-
-std::vector<Neighbour> gather(dist::Group& group, const Neighbour& mine) {
-  Packer packer;
-  packer.put_text(mine.host);
-  packer.put_text(mine.processors);
-  packer.put(mine.budget);
-  packer.put_text(mine.bound_by);
-  std::vector<Neighbour> all;
-  const std::vector<std::string> told = group.gather_texts(packer.bytes());
-  for (int rank = 0; rank < group.ranks(); ++rank) {
-    Unpacker unpacker(told[static_cast<std::size_t>(rank)], group.name(rank));
-    Neighbour& one = all.emplace_back();
-    one.host = unpacker.take_text();
-    one.processors = unpacker.take_text();
-    one.budget = unpacker.take<std::int64_t>();
-    one.bound_by = unpacker.take_text();
-    unpacker.end();
-  }
-  return all;
-}
-
-std::string processors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return "?";
-  std::string text;
-  for (int i = 0; i < CPU_SETSIZE; ++i)
-    if (CPU_ISSET(i, &set)) text += std::to_string(i) + " ";
-  return text;
 }
 
 }  // namespace
@@ -213,89 +163,6 @@ int run_as_rank(bool mixed, const std::function<int(dist::Group*)>& work) {
   // Rank 0 has spoken before any other ends: a launcher ends all when one fails.
   group.close();
   return group.rank() == 0 ? code : 0;
-}
-
-namespace {
-
-// As asked for, or its part of the cores of its host. `remark`: for people.
-std::int64_t threads_of_rank(dist::Group& group, std::optional<std::int64_t> asked,
-                             std::string& remark) {
-  const std::vector<Neighbour> all =
-      gather(group, {.host = group.host(group.rank()), .processors = processors()});
-  const Neighbour& mine = all[static_cast<std::size_t>(group.rank())];
-  std::int64_t sharing = 0;  // the same processors
-  std::int64_t beside = 0;   // on the same host
-  for (const Neighbour& one : all) {
-    if (one.host != mine.host) continue;
-    ++beside;
-    if (one.processors == mine.processors) ++sharing;
-  }
-  const int usable = usable_cores();
-  const std::int64_t threads = asked.value_or(std::max<std::int64_t>(1, usable / sharing));
-  const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
-  if (sharing == 1 && beside * usable < online)
-    remark = fmt::format("mpirun binds each rank to {} of {} cores; --bind-to none gives {} more",
-                         usable, online, online / beside - usable);
-  if (threads * sharing > usable && threads > 1)
-    remark = fmt::format(
-        "{} ranks of {} threads share {} cores; OMP_WAIT_POLICY=PASSIVE keeps "
-        "their waiting threads from spinning",
-        sharing, threads, usable);
-  return threads;
-}
-
-// Its part of what its host has.
-job::Budget budget_of_rank(dist::Group& group, const job::Budget& of_host) {
-  const std::vector<Neighbour> all = gather(group, {.host = group.host(group.rank()),
-                                                    .processors = {},
-                                                    .budget = of_host.bytes,
-                                                    .bound_by = of_host.bound_by});
-  const Neighbour& mine = all[static_cast<std::size_t>(group.rank())];
-  std::int64_t beside = 0;
-  std::int64_t least = of_host.bytes;
-  for (const Neighbour& one : all) {
-    if (one.host != mine.host) continue;
-    ++beside;
-    // Each has looked at another moment.
-    least = std::min(least, one.budget);
-  }
-  job::Budget budget = of_host;
-  budget.bytes = least;
-  return split_budget(budget, beside);
-}
-
-}  // namespace
-
-RankShare share_of_host(dist::Group* group, std::optional<std::int64_t> threads,
-                        const job::MemorySettings& memory, bool quiet) {
-  if (group == nullptr) return {threads, budget_of(memory)};
-  std::string remark;
-  const std::int64_t each = threads_of_rank(*group, threads, remark);
-  dist::check_same(*group, std::vector<dist::Fact>{{"--threads", std::to_string(each)}},
-                   "--threads N gives all ranks as many");
-  const bool leads = group->rank() == 0;
-  if (leads && !quiet) {
-    std::string hosts;
-    for (int rank = 0; rank < group->ranks(); ++rank)
-      if (rank == 0 || group->host(rank) != group->host(rank - 1))
-        hosts += (hosts.empty() ? "" : ", ") + group->host(rank);
-    // The launcher turns Ctrl-C into SIGUSR1; a plain mpirun does not.
-    const bool is_launched = std::getenv(kRunNote) != nullptr;
-    fmt::print(
-        "{} ranks on {}{}\n", group->ranks(), hosts,
-        is_launched ? "" : "; SIGUSR1 finishes the step and saves, Ctrl-C ends mpirun at once");
-    if (!remark.empty()) fmt::print("{}\n", remark);
-  }
-  return {each, budget_of_rank(*group, leads ? budget_of(memory) : job::find_budget(memory))};
-}
-
-job::Budget split_budget(const job::Budget& of_host, std::int64_t ranks) {
-  job::Budget budget = of_host;
-  if (of_host.bytes == kUnlimited.count) return budget;
-  budget.bytes = std::max<std::int64_t>(0, of_host.bytes - kLauncherBytes) / ranks;
-  budget.bound_by = fmt::format("{} {}, for {} rank{} of this host", of_host.bound_by,
-                                to_string(Bytes{of_host.bytes}), ranks, ranks == 1 ? "" : "s");
-  return budget;
 }
 
 }  // namespace plimsoll::cli

@@ -14,8 +14,9 @@
 #include "cli/options.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
-#include "cli/rank_process.h"
+#include "cli/rank_share.h"
 #include "cli/reading_bar.h"
+#include "dist/agreement.h"
 #include "job/training.h"
 #include "machine/crowding.h"
 #include "machine/team.h"
@@ -134,10 +135,9 @@ void check(Settings& s, dist::Group* group) {
                         .hint = "--accumulate and --spill save memory, and change no bit"});
     s.run.rank_timeout = s.ranks.timeout;
   };
-  if (group == nullptr) return check_here();
-  s.place = {.rank = group->rank(), .ranks = group->ranks(), .group = group};
+  s.place = dist::place_in(group);
   is_heard = s.place.leads();
-  dist::do_on_all(*group, check_here);
+  dist::do_on_all(group, check_here);
 }
 
 int train(Settings& s, dist::Group* group) {

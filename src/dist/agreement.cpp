@@ -40,9 +40,7 @@ Outcome outcome_of(const std::function<void()>& work) {
 std::string pack(const Outcome& outcome) {
   Packer packer;
   packer.put(outcome.kind);
-  for (const std::string* text : {&outcome.complaint.where, &outcome.complaint.got,
-                                  &outcome.complaint.expected, &outcome.complaint.hint})
-    packer.put_text(*text);
+  packer.put_complaint(outcome.complaint);
   return packer.bytes();
 }
 
@@ -50,9 +48,7 @@ Outcome parse(std::string_view bytes, const std::string& where) {
   Unpacker unpacker(bytes, where);
   Outcome outcome{.kind = unpacker.take<Kind>(), .complaint = {}};
   if (outcome.kind > Kind::budget) unpacker.fail("an outcome of another version");
-  for (std::string* text : {&outcome.complaint.where, &outcome.complaint.got,
-                            &outcome.complaint.expected, &outcome.complaint.hint})
-    *text = unpacker.take_text();
+  outcome.complaint = unpacker.take_complaint();
   unpacker.end();
   return outcome;
 }
@@ -124,17 +120,18 @@ void check_same(Group& group, std::span<const Fact> facts, const std::string& hi
   }
 }
 
-void do_on_all(Group& group, const std::function<void()>& work) {
-  const std::vector<std::string> told = group.gather_texts(pack(outcome_of(work)));
-  for (int rank = 0; rank < group.ranks(); ++rank) {
-    Outcome outcome = parse(told[static_cast<std::size_t>(rank)], group.name(rank));
+void do_on_all(Group* group, const std::function<void()>& work) {
+  if (group == nullptr) return work();
+  const std::vector<std::string> told = group->gather_texts(pack(outcome_of(work)));
+  for (int rank = 0; rank < group->ranks(); ++rank) {
+    Outcome outcome = parse(told[static_cast<std::size_t>(rank)], group->name(rank));
     if (outcome.kind == Kind::none) continue;
-    group.end_together();
+    group->end_together();
     // What is wrong everywhere is nobody's in particular.
     bool is_everywhere = true;
     for (const std::string& other : told) is_everywhere = is_everywhere && other == told[0];
     if (!is_everywhere)
-      outcome.complaint.where = fmt::format("{}: {}", group.name(rank), outcome.complaint.where);
+      outcome.complaint.where = fmt::format("{}: {}", group->name(rank), outcome.complaint.where);
     switch (outcome.kind) {
       case Kind::usage: throw UsageError(std::move(outcome.complaint));
       case Kind::budget: throw BudgetError(std::move(outcome.complaint));

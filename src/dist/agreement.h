@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dist/group.h"
@@ -25,8 +27,15 @@ std::vector<Fact> parse_facts(std::string_view bytes, const std::string& where);
 // its host and both values. Facts come in the same order everywhere.
 void check_same(Group& group, std::span<const Fact> facts, const std::string& hint = {});
 
-// Does `work` on all ranks. Where it throws an Error on any of them, all throw that of the lowest,
-// of its kind and naming the rank; then Group::is_ending().
-void do_on_all(Group& group, const std::function<void()>& work);
+// Does `work` on all ranks; with null, here. Where it throws an Error on any of them, all throw
+// that of the lowest, of its kind and naming the rank; then Group::is_ending().
+void do_on_all(Group* group, const std::function<void()>& work);
+// The same, of what `work` makes.
+template <class Work>
+auto make_on_all(Group* group, const Work& work) -> decltype(work()) {
+  std::optional<decltype(work())> made;
+  do_on_all(group, [&] { made.emplace(work()); });
+  return std::move(*made);
+}
 
 }  // namespace plimsoll::dist

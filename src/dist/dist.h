@@ -5,5 +5,6 @@
 #include "dist/exchange.h"
 #include "dist/forecast.h"
 #include "dist/group.h"
+#include "dist/rank_place.h"
 #include "dist/tree.h"
 #include "dist/word.h"

@@ -8,6 +8,7 @@
 #include "base/file_system.h"
 #include "base/files.h"
 #include "base/memory_usage.h"
+#include "dist/agreement.h"
 #include "job/args.h"
 #include "job/begin_weights.h"
 #include "job/identity.h"
@@ -19,14 +20,14 @@ Training::Training(RunSettings settings, const Budget& budget, int threads, Trai
       budget_(budget),
       threads_(threads),
       hooks_(std::move(hooks)),
-      data_(make_together(
+      data_(dist::make_on_all(
           s_.place.group,
           [&] { return load_data(s_, budget, threads, std::exchange(hooks_.on_scan, {})); })),
       task_(s_.task(data_.train.get())) {
   if (s_.place.leads() && !memory_file_system(s_.out.empty() ? "runs" : s_.out).empty())
     beside_.files_in_memory = files_of(s_, data_, s_.model.input());
   // What comes later must fit too; so it is planned before anything starts.
-  ready_.emplace(make_together(s_.place.group, [&] {
+  ready_.emplace(dist::make_on_all(s_.place.group, [&] {
     if (thaws()) thawed_bytes_ = make_stage(false).run.plan.total_bytes;
     return make_stage(true);
   }));
@@ -51,16 +52,14 @@ void Training::compare_ranks() {
 
 void Training::open_folder() {
   dist::Group* const group = s_.place.group;
-  make_together(group, [&] {
+  dist::do_on_all(group, [&] {
     if (s_.place.leads()) folder_.emplace(open_run_folder(s_));
-    return true;
   });
   if (folder_ && folder_->checkpoint) resumed_ = folder_->checkpoint->state;
   if (folder_) s_.run.out = folder_->path;
-  if (group == nullptr) return;
-  s_.run.out = share_text(*group, s_.run.out.string());
-  if (share_text(*group, resumed_ ? "resumes" : "begins") == "resumes")
-    resumed_ = share_state(*group, resumed_.value_or(RunState{}));
+  s_.run.out = share_text(group, s_.run.out.string());
+  if (share_text(group, resumed_ ? "resumes" : "begins") == "resumes")
+    resumed_ = share_state(group, resumed_.value_or(RunState{}));
 }
 
 const RunState* Training::resumed() const { return resumed_ ? &*resumed_ : nullptr; }
@@ -140,13 +139,11 @@ void Training::describe() {
 }
 
 void Training::load(Trainer& trainer) {
-  make_together(s_.place.group, [&] {
+  dist::do_on_all(s_.place.group, [&] {
     if (s_.place.leads()) load_here(trainer);
-    return true;
   });
-  if (s_.place.group == nullptr) return;
-  share_tensors(*s_.place.group, trainer);
-  from_ = share_state(*s_.place.group, from_);
+  share_tensors(s_.place.group, trainer);
+  from_ = share_state(s_.place.group, from_);
 }
 
 void Training::load_here(Trainer& trainer) {
@@ -206,10 +203,9 @@ void Training::log_news() {
 
 void Training::open_stage() {
   release_free_memory();  // what planning held is not to lie beside the arena
-  make_together(s_.place.group, [&] {
+  dist::do_on_all(s_.place.group, [&] {
     ready_->trainer.open(s_.memory.spill);
     check_held(ready_->run.plan, Bytes{budget_.bytes}, budget_.bound_by, memory_usage().now());
-    return true;
   });
   load(ready_->trainer);
   s_.run.predicted_bytes = ready_->run.plan.total_bytes;
@@ -224,15 +220,14 @@ void Training::open_next_stage() {
   if (!is_first) {
     stage_.reset();
     ready_.reset();
-    make_together(s_.place.group, [&] {
+    dist::do_on_all(s_.place.group, [&] {
       if (s_.place.leads()) from_ = Checkpoint(last_checkpoint(s_.run.out)).state;
-      return true;
     });
-    if (s_.place.group != nullptr) from_ = share_state(*s_.place.group, from_);
+    from_ = share_state(s_.place.group, from_);
   }
   s_.run.pause_after = thaws() && from_.epoch < s_.unfreeze_after ? s_.unfreeze_after : 0;
   if (thaws() && s_.run.pause_after == 0)
-    ready_.emplace(make_together(s_.place.group, [&] { return make_stage(false); }));
+    ready_.emplace(dist::make_on_all(s_.place.group, [&] { return make_stage(false); }));
   if (!is_first)
     news_.push_back(
         fmt::format("epoch {}: {} from here on; what thaws learns at {:g} x the rate (--thaw-lr)",

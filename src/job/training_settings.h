@@ -12,7 +12,6 @@
 #include "job/data_settings.h"
 #include "job/memory_settings.h"
 #include "job/model_settings.h"
-#include "job/rank_place.h"
 #include "step/ledger.h"
 #include "step/optimizer.h"
 #include "step/trainer.h"
@@ -23,7 +22,7 @@ namespace plimsoll::job {
 struct TrainingSettings {
   ModelSettings model;
   MemorySettings memory;
-  RankPlace place;  // of several ranks; not among a run's words
+  dist::RankPlace place;  // of several ranks; not among a run's words
   DataSettings reading;
   BoxSettings boxes;
   OptimizerOptions optimizer{.name = {}};  // empty: the network's own; and but for its momentum:

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "graph/graph.h"
+#include "ops/most_reduced.h"  // IWYU pragma: export
 
 namespace plimsoll::ops {
 
@@ -219,7 +220,6 @@ inline void stow(Graph& graph, ValueId part, ValueId code, const Values& slots,
   graph.call("stow", in, {}, name);
 }
 // Sums over ranks of what each has summed; `slots` are those of all sums, one after the other.
-inline constexpr std::size_t kMostReduced = 128;  // at once
 inline Values reduce(Graph& graph, const Values& sums, const Values& slots, std::string_view name) {
   Values in = sums;
   in.insert(in.end(), slots.begin(), slots.end());

@@ -1,11 +1,12 @@
 // Sums over the ranks of a run. What they hold of each other's sums they exchange behind this node;
 // alone there is nothing to do.
+#include "ops/most_reduced.h"
 #include "ops/rules.h"
 
 namespace plimsoll::ops {
 namespace {
 
-constexpr std::int64_t kMostSums = 128;  // kMostReduced of calls.h
+constexpr auto kMostSums = static_cast<std::int64_t>(kMostReduced);
 
 // [sums..., slots...]
 Specs infer(const Attrs& attrs, std::span<const Spec> in) {

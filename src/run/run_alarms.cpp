@@ -25,10 +25,8 @@ void RunLoop::roll_back(StopReason cause) {
     load_checkpoint(checkpoint, trainer_);
     saved = checkpoint.state;
   }
-  if (ranks_.has_others()) {
-    share_tensors(*ranks_.group(), trainer_);
-    saved = share_state(*ranks_.group(), saved);
-  }
+  share_tensors(ranks_.group(), trainer_);
+  saved = share_state(ranks_.group(), saved);
   state_ = rolled_back(state_, saved, options_.watchdog.rollback_factor);
   recorder_.go_back(state_.epoch);
   save();

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "dist/group.h"
+#include "dist/rank_place.h"
 #include "run/checkpoint.h"
 #include "run/rate_schedule.h"
 #include "run/saver.h"
@@ -51,7 +51,7 @@ struct RunOptions {
   std::function<void(const std::string& text, bool ends)> stalled = [](const std::string&, bool) {};
 
   // Whether this rank writes and speaks.
-  bool leads() const { return group == nullptr || group->rank() == 0; }
+  bool leads() const { return dist::leads(group); }
   // Of so many, those an epoch trains on.
   std::int64_t samples_per_epoch(std::int64_t train_samples) const;
   // Of a run that is not stopped early.

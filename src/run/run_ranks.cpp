@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "base/crc32c.h"
 #include "base/error.h"
 #include "base/packed.h"
+#include "dist/agreement.h"
 
 namespace plimsoll {
 namespace {
@@ -17,72 +17,33 @@ constexpr double kSlower = 1.1;
 // A rank of which nothing was heard so long is not merely slow: it tells every second.
 constexpr double kSilent = 3.5;  // seconds
 
-// Calls `visit` with the bytes of everything that lasts from step to step.
-void over_residents(const Trainer& trainer, bool weights_alone,
-                    const std::function<void(std::span<std::byte> bytes)>& visit) {
-  for (const Value& value : trainer.tapes().graph(0).values()) {
-    if (!is_resident(value.role) || value.role == Role::accumulated) continue;
-    if (weights_alone && value.role != Role::parameter) continue;
-    const TensorView view = trainer.session().resident(value.name);
-    visit({static_cast<std::byte*>(view.data), static_cast<std::size_t>(view.spec.bytes())});
-  }
-}
-
-std::uint32_t checksum(const Trainer& trainer) {
-  std::uint32_t sum = 0;
-  over_residents(trainer, true, [&](std::span<std::byte> bytes) { sum = crc32c(bytes, sum); });
-  return sum;
-}
-
-std::string text_of(const Complaint& complaint) {
-  Packer packer;
-  for (const std::string* text :
-       {&complaint.where, &complaint.got, &complaint.expected, &complaint.hint})
-    packer.put_text(*text);
-  return packer.bytes();
-}
-
-Complaint parse_complaint(std::string_view bytes, const std::string& where) {
-  Unpacker unpacker(bytes, where);
-  Complaint complaint;
-  for (std::string* text : {&complaint.where, &complaint.got, &complaint.expected, &complaint.hint})
-    *text = unpacker.take_text();
-  unpacker.end();
-  return complaint;
-}
-
 }  // namespace
 
-void share_tensors(dist::Group& group, const Trainer& trainer) {
-  over_residents(trainer, false, [&](std::span<std::byte> bytes) {
+void share_tensors(dist::Group* group, const Trainer& trainer) {
+  if (group == nullptr) return;
+  over_lasting(trainer.session(), [&](std::span<std::byte> bytes) {
     constexpr std::size_t kPiece = std::size_t{1} << 20;
     for (std::size_t at = 0; at < bytes.size(); at += kPiece)
-      group.broadcast(0, bytes.subspan(at, std::min(kPiece, bytes.size() - at)));
+      group->broadcast(0, bytes.subspan(at, std::min(kPiece, bytes.size() - at)));
   });
 }
 
-std::string share_text(dist::Group& group, std::string text) {
-  return std::move(group.gather_texts(group.rank() == 0 ? text : std::string())[0]);
+std::string share_text(dist::Group* group, std::string text) {
+  if (group == nullptr) return text;
+  return std::move(group->gather_texts(group->rank() == 0 ? text : std::string())[0]);
 }
 
-RunState share_state(dist::Group& group, const RunState& state) {
+RunState share_state(dist::Group* group, const RunState& state) {
+  if (group == nullptr) return state;
   Metadata metadata;
   put(state, metadata);
-  Packer packer;
-  packer.put(static_cast<std::uint32_t>(metadata.size()));
-  for (const auto& [key, value] : metadata) {
-    packer.put_text(key);
-    packer.put_text(value);
-  }
-  const std::string told = share_text(group, packer.bytes());
-  Unpacker unpacker(told, group.name(0));
+  std::vector<dist::Fact> facts;
+  for (const auto& [name, value] : metadata) facts.push_back({name, value});
   Metadata heard;
-  for (auto left = unpacker.take<std::uint32_t>(); left > 0; --left) {
-    const std::string key(unpacker.take_text());
-    heard[key] = unpacker.take_text();
-  }
-  unpacker.end();
-  return read_state(heard, group.name(0));
+  for (const dist::Fact& fact :
+       dist::parse_facts(share_text(group, dist::pack_facts(facts)), group->name(0)))
+    heard[fact.name] = fact.value;
+  return read_state(heard, group->name(0));
 }
 
 RunRanks::Decision RunRanks::decide(dist::Word mine, const Trainer& trainer,
@@ -95,7 +56,8 @@ RunRanks::Decision RunRanks::decide(dist::Word mine, const Trainer& trainer,
   }
   mine.has_failed = failure.has_value();
   mine.has_news = !mine_to_tell.empty();
-  if (mine.step > 0 && mine.step % kCompareEvery == 0) mine.weights = checksum(trainer);
+  if (mine.step > 0 && mine.step % kCompareEvery == 0)
+    mine.weights = checksum_of(trainer.session());
   const std::vector<dist::Word>& words = exchange(mine);
   Decision decision;
   bool has_failed = false;
@@ -110,13 +72,16 @@ RunRanks::Decision RunRanks::decide(dist::Word mine, const Trainer& trainer,
   note_times();
   if (has_news) decision.news = gather_news(mine_to_tell);
   if (!has_failed) return decision;
-  const std::vector<std::string> failures =
-      group_->gather_texts(failure ? text_of(*failure) : std::string());
+  Packer packer;
+  if (failure) packer.put_complaint(*failure);
+  const std::vector<std::string> failures = group_->gather_texts(packer.bytes());
   before_failing();
   for (int rank = 0; rank < group_->ranks(); ++rank) {
     const std::string& text = failures[static_cast<std::size_t>(rank)];
     if (text.empty()) continue;
-    Complaint complaint = parse_complaint(text, group_->name(rank));
+    Unpacker unpacker(text, group_->name(rank));
+    Complaint complaint = unpacker.take_complaint();
+    unpacker.end();
     complaint.where = group_->name(rank) + ": " + complaint.where;
     group_->end_together();
     throw DataError(std::move(complaint));
@@ -158,7 +123,7 @@ void RunRanks::compare_weights() {
 
 void RunRanks::check_weights(const Trainer& trainer, std::int64_t step) {
   if (group_ == nullptr) return;
-  exchange({.step = step, .weights = checksum(trainer)});
+  exchange({.step = step, .weights = checksum_of(trainer.session())});
   compare_weights();
 }
 
@@ -179,10 +144,7 @@ std::vector<std::string> RunRanks::gather_news(const std::vector<std::string>& m
   return leads() ? all : std::vector<std::string>();
 }
 
-bool RunRanks::settle(bool found) {
-  if (group_ == nullptr) return found;
-  return share_text(*group_, found ? "yes" : "no") == "yes";
-}
+bool RunRanks::settle(bool found) { return share_text(group_, found ? "yes" : "no") == "yes"; }
 
 std::optional<std::string> RunRanks::first_of(const std::optional<std::string>& mine) {
   if (group_ == nullptr) return mine;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "dist/group.h"
+#include "dist/rank_place.h"
 #include "dist/word.h"
 #include "run/run_event.h"
 #include "run/run_state.h"
@@ -22,11 +22,11 @@ class ReplicaError : public DataError {
   using DataError::DataError;
 };
 
-// Puts rank 0's weights, optimizer's tensors and averages into the trainers of all.
-void share_tensors(dist::Group& group, const Trainer& trainer);
-// Rank 0's, by all.
-std::string share_text(dist::Group& group, std::string text);
-RunState share_state(dist::Group& group, const RunState& state);
+// Rank 0's, by all; with null one's own. Of tensors all that last: weights, statistics,
+// optimizer's tensors and averages.
+void share_tensors(dist::Group* group, const Trainer& trainer);
+std::string share_text(dist::Group* group, std::string text);
+RunState share_state(dist::Group* group, const RunState& state);
 
 // For the thread of the run, but tell(), beat(), stall_text() and lost_text(), which are for any.
 class RunRanks {
@@ -35,7 +35,7 @@ class RunRanks {
   explicit RunRanks(dist::Group* group) : group_(group) {}
 
   // Whether this rank writes files and speaks: rank 0, and whoever is alone.
-  bool leads() const { return group_ == nullptr || group_->rank() == 0; }
+  bool leads() const { return dist::leads(group_); }
   bool has_others() const { return group_ != nullptr; }
   dist::Group* group() const { return group_; }
 

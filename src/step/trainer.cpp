@@ -19,18 +19,19 @@ std::vector<Trainer::Cut> Trainer::cut_batches(const TrainerOptions& options) {
   std::vector<Cut> cuts;
   for (const std::int64_t batch : options.train_batches) {
     const dist::Parts parts = dist::parts_of(batch, options.train_batches[0], options.accumulate);
-    const dist::PartRange own = dist::range_of(options.rank, options.ranks, parts.count);
+    const dist::PartRange own =
+        dist::range_of(options.place.rank, options.place.ranks, parts.count);
     cuts.push_back({.parts = parts,
                     .own = own,
                     .carries = dist::carries_of(own, parts.count),
-                    .holdings = dist::holdings_of(parts.count, options.ranks)});
+                    .holdings = dist::holdings_of(parts.count, options.place.ranks)});
   }
-  if (!cuts.empty() && options.ranks > cuts[0].parts.count)
+  if (!cuts.empty() && options.place.ranks > cuts[0].parts.count)
     throw UsageError({.where = "--ranks",
-                      .got = std::to_string(options.ranks),
+                      .got = std::to_string(options.place.ranks),
                       .expected = "expected at most the " + std::to_string(cuts[0].parts.count) +
                                   " parts of a batch",
-                      .hint = "--accumulate " + std::to_string(options.ranks) +
+                      .hint = "--accumulate " + std::to_string(options.place.ranks) +
                               " makes as many parts, of a batch that is large enough"});
   return cuts;
 }
@@ -68,7 +69,7 @@ Trainer::Tapes Trainer::make_tapes(const OpTable& ops, const NetworkFactory& net
     input.batch = key.batch;
     const PartRequest part{.part = key.part,
                            .slots = tapes.slots,
-                           .bucket_bytes = options.ranks > 1 ? options.bucket_bytes : 0};
+                           .bucket_bytes = options.place.ranks > 1 ? options.bucket_bytes : 0};
     StepGraph step =
         key.purpose == Purpose::train
             ? training_graph(ops, input, network, *options.task, options.l2, options.optimizer,
@@ -92,7 +93,7 @@ dist::Staging Trainer::staging_for(const TrainerOptions& options, const std::vec
     most = std::max(most, elements);
   }
   return most == 0 ? dist::Staging{}
-                   : dist::staging_of(holdings, options.rank, options.ranks, most);
+                   : dist::staging_of(holdings, options.place.rank, options.place.ranks, most);
 }
 
 Trainer::Trainer(const OpTable& ops, const NetworkFactory& network, const TrainerOptions& options)
@@ -106,7 +107,7 @@ Trainer::Trainer(const OpTable& ops, const NetworkFactory& network, const Traine
         return PreparedTapes(std::move(tapes.requests), options.kernels);
       }()),
       staging_(staging_for(options, cuts_, tapes_)),
-      group_(options.ranks > 1 ? options.group : nullptr),
+      group_(options.place.ranks > 1 ? options.place.group : nullptr),
       task_(options.task),
       seed_(options.seed),
       is_whole_(options.accumulate == 1) {
@@ -114,7 +115,8 @@ Trainer::Trainer(const OpTable& ops, const NetworkFactory& network, const Traine
   for (const Cut& cut : cuts_) most = std::max(most, static_cast<std::size_t>(cut.parts.count));
   part_results_.reserve(most);
   own_results_.reserve(most);
-  if (options.ranks > 1) all_results_.reserve(most + static_cast<std::size_t>(options.ranks));
+  if (options.place.ranks > 1)
+    all_results_.reserve(most + static_cast<std::size_t>(options.place.ranks));
 }
 
 void Trainer::open(const std::filesystem::path& spill_directory) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "dist/group.h"
+#include "dist/rank_place.h"
 #include "dist/tree.h"
 #include "exec/session.h"
 #include "step/rank_exchange.h"
@@ -23,9 +23,7 @@ struct TrainerOptions {
   nn::Input input;                          // batch is the largest a step takes
   std::vector<std::int64_t> train_batches;  // sizes of the batches that will be trained on
   std::int64_t accumulate = 1;              // parts that the first of them is trained in
-  int rank = 0;                             // of those that compute these parts
-  int ranks = 1;                            // no more than there are parts
-  dist::Group* group = nullptr;             // of several, once they train; outlives the trainer
+  dist::RankPlace place = {};               // of those that compute these parts, no more than parts
   std::int64_t bucket_bytes = std::int64_t{4} << 20;  // of sums that they exchange at once
   std::vector<std::int64_t> evaluate_batches;         // and evaluated; may be empty
   TaskPtr task = make_classification({});

@@ -136,13 +136,18 @@ void initialise(const Session& session, const StepGraph& step, std::uint64_t see
   start_averages(session, step);
 }
 
-std::uint32_t checksum_of(const Session& session) {
-  std::uint32_t sum = 0;
+void over_lasting(const Session& session,
+                  const std::function<void(std::span<std::byte> bytes)>& visit) {
   for (const std::string& name : session.resident_names()) {
     if (session.resident_role(name) == Role::accumulated) continue;
     const TensorView view = session.resident(name);
-    sum = crc32c({view.data, static_cast<std::size_t>(view.spec.bytes())}, sum);
+    visit({view.data, static_cast<std::size_t>(view.spec.bytes())});
   }
+}
+
+std::uint32_t checksum_of(const Session& session) {
+  std::uint32_t sum = 0;
+  over_lasting(session, [&](std::span<std::byte> bytes) { sum = crc32c(bytes, sum); });
   return sum;
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,8 +52,11 @@ class AveragesInPlace {
 // slots.
 void initialise(const Session& session, const StepGraph& step, std::uint64_t seed);
 
-// CRC-32C of all that lasts, weights, statistics, optimizer's tensors and averages: the same on
-// every rank of a run.
+// Visits the bytes of all that lasts: weights, statistics, optimizer's tensors and averages, in one
+// order on every rank of a run.
+void over_lasting(const Session& session,
+                  const std::function<void(std::span<std::byte> bytes)>& visit);
+// CRC-32C of them: the same on every rank.
 std::uint32_t checksum_of(const Session& session);
 
 // Bytes that save_tensors() holds at most: a piece of a tensor, the header, and their copies.

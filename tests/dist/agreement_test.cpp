@@ -49,7 +49,7 @@ TEST(Agreement, OneRankRefusedByItsBudgetRefusesAll) {
   std::atomic<int> refused{0};
   const auto thrown = run_ranks(4, [&](Group& group) {
     try {
-      do_on_all(group, [&] {
+      do_on_all(&group, [&] {
         if (group.rank() == 2)
           throw BudgetError({.where = "budget 1 MiB", .got = "too little", .expected = "more"});
       });
@@ -65,7 +65,7 @@ TEST(Agreement, OneRankRefusedByItsBudgetRefusesAll) {
 
 TEST(Agreement, WhatIsWrongEverywhereNamesNobody) {
   const auto thrown = run_ranks(2, [&](Group& group) {
-    do_on_all(group, [] {
+    do_on_all(&group, [] {
       throw DataError({.where = "photos", .got = "no such folder", .expected = "one"});
     });
   });

@@ -63,14 +63,10 @@ class RankRun {
     TrainerOptions options{.input = {.batch = kBatch, .channels = 1, .image = 28},
                            .train_batches = {kBatch, kImages % kBatch},
                            .accumulate = kParts,
+                           .place = dist::place_in(group),
                            .evaluate_batches = {kBatch, kImages % kBatch},
                            .task = make_classification({.classes = 2, .class_names = {"c0", "c1"}}),
                            .tuning = {.average = 0.5}};
-    if (group != nullptr) {
-      options.rank = group->rank();
-      options.ranks = group->ranks();
-      options.group = group;
-    }
     return Trainer(
         op_table(),
         [](nn::Builder& net) {

@@ -35,11 +35,9 @@ struct Outcome {
 
 std::vector<std::byte> lasting(const Trainer& trainer) {
   std::vector<std::byte> bytes;
-  for (const std::string& name : trainer.session().resident_names()) {
-    if (trainer.session().resident_role(name) == Role::accumulated) continue;
-    const TensorView view = trainer.session().resident(name);
-    bytes.insert(bytes.end(), view.data, view.data + view.spec.bytes());
-  }
+  over_lasting(trainer.session(), [&](std::span<std::byte> tensor) {
+    bytes.insert(bytes.end(), tensor.begin(), tensor.end());
+  });
   return bytes;
 }
 
@@ -49,9 +47,7 @@ Trainer rank_trainer(const RankRun& run, dist::Group* group) {
       .input = {.batch = run.whole, .channels = network.channels, .image = network.image},
       .train_batches = {run.whole},
       .accumulate = kParts,
-      .rank = group != nullptr ? group->rank() : 0,
-      .ranks = group != nullptr ? group->ranks() : 1,
-      .group = group,
+      .place = dist::place_in(group),
       .bucket_bytes = run.bucket_bytes,
       .task = task_of(network),
       .l2 = run.l2,
