@@ -257,9 +257,9 @@ class ExchangeChecker : public testing::Test {
     return find_fault(problem_.graph(), tape, trainer_.tapes().replay_rules(0));
   }
 
-  Trainer trainer_ =
-      zoo_trainer("inception_mini", 8,
-                  {.accumulate = 4, .rank = 0, .ranks = 2, .bucket_bytes = std::int64_t{64} << 10});
+  Trainer trainer_ = zoo_trainer(
+      "inception_mini", 8,
+      {.accumulate = 4, .place = {.rank = 0, .ranks = 2}, .bucket_bytes = std::int64_t{64} << 10});
   const Problem problem_ = trainer_.tapes().problem(0);
   const Tape good_ = make_tape(problem_, problem_.cheap());
 };

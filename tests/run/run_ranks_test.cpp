@@ -156,9 +156,9 @@ TEST(RunOfRanks, SharesWhatRankZeroHas) {
     RunState state{.step = 5, .epoch = 1};
     state.metric_sums["correct"] = 0.1 + 0.2;
     state.best = 1.0 / 3;
-    const RunState heard = share_state(group, group.rank() == 0 ? state : RunState{});
+    const RunState heard = share_state(&group, group.rank() == 0 ? state : RunState{});
     EXPECT_EQ(heard, state);
-    EXPECT_EQ(share_text(group, group.rank() == 0 ? "runs/a" : "other"), "runs/a");
+    EXPECT_EQ(share_text(&group, group.rank() == 0 ? "runs/a" : "other"), "runs/a");
   });
 }
 

@@ -187,8 +187,8 @@ TEST(Ranks, ABadPartOfOneLeavesAllAsTheyWere) {
 
 TEST(Ranks, EachHoldsNoMoreSlotsThanItsPartsNeed) {
   const auto slots = [](int rank, int ranks) {
-    const Trainer trainer =
-        zoo_trainer("inception_mini", kBatch, {.accumulate = kParts, .rank = rank, .ranks = ranks});
+    const Trainer trainer = zoo_trainer(
+        "inception_mini", kBatch, {.accumulate = kParts, .place = {.rank = rank, .ranks = ranks}});
     std::int64_t count = 0;
     for (const std::string& name : trainer.tapes().resident_names())
       count += name.ends_with("/loss") && trainer.tapes().resident_role(name) == Role::accumulated;
@@ -201,10 +201,12 @@ TEST(Ranks, EachHoldsNoMoreSlotsThanItsPartsNeed) {
 }
 
 TEST(Ranks, MoreThanThereArePartsAreRefused) {
-  EXPECT_THROW(zoo_trainer("inception_mini", kBatch, {.accumulate = 2, .rank = 0, .ranks = 3}),
-               UsageError);
-  EXPECT_THROW(zoo_trainer("inception_mini", kBatch, {.accumulate = 1, .rank = 0, .ranks = 2}),
-               UsageError);
+  EXPECT_THROW(
+      zoo_trainer("inception_mini", kBatch, {.accumulate = 2, .place = {.rank = 0, .ranks = 3}}),
+      UsageError);
+  EXPECT_THROW(
+      zoo_trainer("inception_mini", kBatch, {.accumulate = 1, .place = {.rank = 0, .ranks = 2}}),
+      UsageError);
 }
 
 TEST(Ranks, AStepAllocatesNothing) {
