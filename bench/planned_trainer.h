@@ -13,14 +13,17 @@ namespace plimsoll {
 
 class PlannedTrainer {
  public:
-  // Within `bytes` of memory, by `means`. OpenMP's team already has `threads`.
+  // Within `bytes` of memory, by `means`. OpenMP's team already has `threads`. With a group, its
+  // ranks share the batch, a part each.
   PlannedTrainer(const zoo::Network& network, std::int64_t batch, std::int64_t image, int threads,
-                 std::int64_t bytes, Means means)
+                 std::int64_t bytes, Means means, dist::Group* group = nullptr)
       : batch_(batch),
         trainer_(op_table(),
                  [&](nn::Builder& net) { return network.build(net, {.classes = network.classes}); },
                  {.input = {.batch = batch, .channels = network.channels, .image = image},
                   .train_batches = {batch},
+                  .accumulate = group == nullptr ? 1 : group->ranks(),
+                  .place = dist::place_in(group),
                   .evaluate_batches = {},
                   .task = task_of(network),
                   .optimizer = {}}) {
@@ -38,8 +41,10 @@ class PlannedTrainer {
 
   void fill() { fill_synthetic_batch(trainer_, batch_); }
   void train(std::int64_t step) {
-    fill();
-    trainer_.train_step(batch_, 1e-3F, step, step * batch_);
+    trainer_.train_batch(batch_, 1e-3F, step, step * batch_,
+                         [&](const StepTensors& inputs, std::int64_t, std::int64_t count) {
+                           fill_synthetic_part(trainer_, inputs, count);
+                         });
   }
 
  private:

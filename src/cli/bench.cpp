@@ -12,9 +12,11 @@
 #include "base/memory_usage.h"
 #include "base/random.h"
 #include "base/stopwatch.h"
+#include "cli/bench_settings.h"
 #include "cli/commands.h"
+#include "cli/launcher.h"
 #include "cli/layer_times.h"
-#include "cli/options.h"
+#include "cli/rank_bench.h"
 #include "job/kernel_choice.h"
 #include "kernels/fma_peak.h"
 #include "machine/crowding.h"
@@ -26,18 +28,6 @@ namespace plimsoll::cli {
 namespace {
 
 constexpr int kContestRounds = 7;
-
-struct Settings {
-  CommonOptions common;
-  std::optional<std::int64_t> threads;
-  job::ModelSettings model;
-  OptimizerOptions optimizer;
-  std::int64_t steps = 5;
-  bool layers = false;
-  std::string kernels;
-  std::string tune;
-  job::MemorySettings memory;
-};
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -82,12 +72,7 @@ std::string checksum(const Session& session) {
   return fmt::format("{:016x}", sum);
 }
 
-int run(const Settings& settings) {
-  settings.memory.check(settings.model.is_short());
-  if (settings.steps < 1)
-    throw UsageError({.where = "--steps",
-                      .got = std::to_string(settings.steps),
-                      .expected = "expected at least 1"});
+int run_alone(const BenchSettings& settings) {
   const int threads = use_threads(settings.threads);
   const CrowdMonitor crowding(threads);
   const nn::Input input = settings.model.input();
@@ -169,10 +154,33 @@ int run(const Settings& settings) {
   return 0;
 }
 
+void check(const BenchSettings& s) {
+  s.memory.check(s.model.is_short());
+  if (s.steps < 1)
+    throw UsageError(
+        {.where = "--steps", .got = std::to_string(s.steps), .expected = "expected at least 1"});
+  if (s.ranks.ranks > 1 && (s.layers || !s.tune.empty()))
+    throw UsageError(
+        {.where = "--ranks",
+         .got = fmt::format("{} with {}", s.ranks.ranks, s.layers ? "--layers" : "--tune"),
+         .expected = "expected one process: kernels take the same time in any rank"});
+}
+
+int run(BenchSettings& s) {
+  check(s);
+  const auto work = [&](dist::Group* group) {
+    if (group == nullptr) return run_alone(s);
+    // A part a rank, unless more are asked for.
+    if (s.memory.accumulate == 1) s.memory.accumulate = group->ranks();
+    return bench_rank(s, *group);
+  };
+  return run_ranks(s.ranks, {.parts = s.ranks.ranks, .threads = s.threads}, work);
+}
+
 }  // namespace
 
 Entry add_bench(CLI::App& command) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<BenchSettings>();
   add_options(command, settings->model);
   add_options(command, settings->memory);
   add_threads(command, settings->threads);
@@ -186,11 +194,13 @@ Entry add_bench(CLI::App& command) {
                    "time, speed and kernel of every layer, pass by pass");
   command.add_option("--tune", settings->tune,
                      "let all kernels compete for every call and write who won to this file");
+  settings->ranks.add_to(command);
   settings->common.add_to(command);
   command.footer(
       "Examples:\n"
       "  plimsoll bench --model inception_v3 --batch 8 --layers\n"
-      "  plimsoll bench --model inception_v3 --batch 32 --tune here.txt");
+      "  plimsoll bench --model inception_v3 --batch 32 --tune here.txt\n"
+      "  plimsoll bench --model inception_v3 --batch 16 --ranks 2 --threads 1");
   return [settings] { return run(*settings); };
 }
 

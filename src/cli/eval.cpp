@@ -17,6 +17,7 @@
 #include "cli/progress.h"
 #include "cli/rank_share.h"
 #include "dist/agreement.h"
+#include "job/identity.h"
 #include "machine/crowding.h"
 #include "machine/team.h"
 #include "step/evaluation.h"
@@ -148,10 +149,11 @@ std::string so_far(const Task& task, const Evaluation& found) {
 
 // Throws DataError for the first that is bad.
 ScanReport scan_all(const Source& source, const job::TrainedModel& trained,
-                    const job::Budget& budget, int threads) {
+                    const job::Budget& budget, int threads, dist::Group* group) {
   ScanReport report = scan(source, {.workers = threads,
                                     .channels = static_cast<int>(trained.model.input().channels),
-                                    .memory = job::left_to_scan(budget)});
+                                    .memory = job::left_to_scan(budget),
+                                    .together = job::share_of_scan(group)});
   job::check_fits(report, budget);
   if (!report.bad.empty() || !source.defects().empty()) {
     const Complaint& first = report.bad.empty() ? source.defects()[0] : report.bad[0].complaint;
@@ -187,8 +189,11 @@ int run(const Settings& s, dist::Group* group) {
   if (!s.common.quiet && leads)
     for (const std::string& note : source->index().notes)
       fmt::print(stderr, "{}: {}\n", s.data, note);
+  if (group != nullptr)
+    dist::check_same(*group, std::vector<dist::Fact>{{"data", job::fingerprint(*source)}},
+                     "all ranks evaluate the same files");
   const ScanReport report =
-      dist::make_on_all(group, [&] { return scan_all(*source, trained, budget, threads); });
+      dist::make_on_all(group, [&] { return scan_all(*source, trained, budget, threads, group); });
   job::OpenedModel opened = dist::make_on_all(group, [&] {
     return job::open_trained(trained, source, source->class_names(), report.largest, budget,
                              threads);

@@ -5,10 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cache_directory.h"
+#include "base/cpu.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json_text.h"
 #include "base/stopwatch.h"
+#include "cli/busy_neighbours.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/options.h"
@@ -17,6 +19,7 @@
 #include "cli/rank_forecast.h"
 #include "cli/rank_share.h"
 #include "cli/reading_bar.h"
+#include "dist/rank_times.h"
 #include "machine/team.h"
 #include "ops/table.h"
 #include "step/framework_estimate.h"
@@ -36,22 +39,34 @@ struct Settings : job::TrainingSettings {
   std::string check_file;
 };
 
-// Runs the step instruction by instruction, twice, and keeps the time of every kernel.
+// Runs the step instruction by instruction, beside as many others as ranks share the host's cores,
+// and keeps the time of every kernel.
 void measure_times(const Settings& s, const job::TrainingData* data, int threads) {
-  Trainer trainer = job::variants_of(s, data, threads)(s.model.batch, s.memory.accumulate).trainer;
+  Settings alone = s;
+  alone.place = {};  // kernels of a part, without the exchange
+  Trainer trainer =
+      job::variants_of(alone, data, threads)(s.model.batch, s.memory.accumulate).trainer;
   trainer.open();
   Session& session = trainer.session();
+  const std::vector<Instruction>& all = session.tape(0).instructions;
+  const auto others = static_cast<int>(
+      std::min<std::int64_t>(s.ranks.ranks_of_a_host(), usable_cores() / threads) - 1);
+  const BusyNeighbours neighbours(others, [&] {
+    for (std::size_t i = 0; i < all.size(); ++i) session.run_instruction(0, i);
+  });
   KernelTimes times = KernelTimes::load(cache_directory(), threads);
-  for (int round = 0; round < 3; ++round)
-    for (std::size_t i = 0; i < session.tape(0).instructions.size(); ++i) {
-      const NodeId node = session.tape(0).instructions[i].node;
+  constexpr int kRounds = 3;
+  std::vector<std::vector<double>> seconds(all.size());
+  // The first round touches code and caches for the first time.
+  for (int round = -1; round < kRounds; ++round)
+    for (std::size_t i = 0; i < all.size(); ++i) {
       const Stopwatch watch;
       session.run_instruction(0, i);
-      // The first round touches code and caches for the first time.
-      if (round > 0)
-        times.record(session.graph(0), node.at(), trainer.tapes().prepared(0, node).kernel_name(),
-                     watch.seconds());
+      if (round >= 0) seconds[i].push_back(watch.seconds());
     }
+  for (std::size_t i = 0; i < all.size(); ++i)
+    times.record(session.graph(0), all[i].node.at(),
+                 trainer.tapes().prepared(0, all[i].node).kernel_name(), dist::median(seconds[i]));
   times.save(cache_directory());
   fmt::print(stderr, "measured {} kernels into {}\n", times.size(), cache_directory().string());
 }
@@ -104,7 +119,7 @@ double step_flops(const Graph& graph) {
 }
 
 Json plan_json(const Settings& s, const job::Ready& ready, const FrameworkEstimate& frameworks,
-               const std::vector<job::Lever>& levers) {
+               const std::vector<job::Lever>& levers, int threads) {
   const job::PlannedRun& run = ready.run;
   const nn::Input input = s.model.input();
   const Problem problem = ready.trainer.tapes().problem(0);
@@ -144,7 +159,7 @@ Json plan_json(const Settings& s, const job::Ready& ready, const FrameworkEstima
                                 {"note", lever.note}});
   }
   if (s.ranks.ranks > 1 && run.plan.fits)
-    json["ranks"] = forecast_json(forecast_ranks(s.ranks, ready, s.memory.accumulate));
+    json["ranks"] = forecast_json(forecast_ranks(s.ranks, ready, s.memory.accumulate, threads));
   if (s.curve) {
     json["curve"] = Json::array();
     for (const CurvePoint& point : curve_of(ready.trainer, run))
@@ -166,6 +181,13 @@ void write_picture(const Settings& s, const job::Ready& ready) {
   fmt::print(stderr, "wrote {}\n", s.picture);
 }
 
+void write_scaling(const Settings& s, const job::Ready& ready, int threads) {
+  const std::string title = fmt::format("{} on several hosts, batch {} in {} parts",
+                                        s.model.title(), s.model.batch, s.memory.accumulate);
+  write_file(s.ranks.picture, scaling_picture(s.ranks, ready, s.memory.accumulate, threads, title));
+  fmt::print(stderr, "wrote {}\n", s.ranks.picture);
+}
+
 void print_plan(const Settings& s, const job::Ready& ready, const FrameworkEstimate& frameworks,
                 int threads) {
   const nn::Input input = s.model.input();
@@ -181,13 +203,17 @@ void print_plan(const Settings& s, const job::Ready& ready, const FrameworkEstim
              to_string(Bytes{frameworks.pytorch}), to_string(Bytes{frameworks.keras}),
              peak_text(ready.trainer, run));
   if (s.ranks.ranks > 1)
-    fmt::print("{}", forecast_text(forecast_ranks(s.ranks, ready, s.memory.accumulate), s.ranks));
+    fmt::print(
+        "{}", forecast_text(forecast_ranks(s.ranks, ready, s.memory.accumulate, threads), s.ranks));
   if (s.curve) print_curve(curve_of(ready.trainer, run));
 }
 
 int run(Settings& s) {
   s.ranks.check(s.memory.accumulate);
   s.place.ranks = static_cast<int>(s.ranks.ranks);
+  // Ranks of a host share its cores.
+  if (s.ranks.ranks > 1 && !s.threads)
+    s.threads = std::max<std::int64_t>(1, usable_cores() / s.ranks.ranks_of_a_host());
   const int threads = use_threads(s.threads);
   job::Budget budget = budget_of(s.memory);
   if (s.ranks.ranks > 1) budget = split_budget(budget, s.ranks.ranks_of_a_host());
@@ -208,10 +234,11 @@ int run(Settings& s) {
       op_table(), s.model.input(), s.model.factory(),
       static_cast<std::int64_t>(optimizer_op(s.optimizer_options()).slots.size()));
   if (s.common.json)
-    fmt::print("{}", json_text(plan_json(s, ready, frameworks, levers)));
+    fmt::print("{}", json_text(plan_json(s, ready, frameworks, levers, threads)));
   else if (fits)
     print_plan(s, ready, frameworks, threads);
   if (fits && !s.picture.empty()) write_picture(s, ready);
+  if (fits && !s.ranks.picture.empty()) write_scaling(s, ready, threads);
   if (fits && !s.save.empty())
     write_file(s.save, plan_text(ready.trainer.planned().tape(0), ready.trainer.tapes().graph(0)));
   if (!fits && !s.common.json) throw job::refusal(ready.trainer, ready.run, levers);
@@ -236,7 +263,9 @@ Entry add_plan(CLI::App& command) {
       "Examples:\n"
       "  plimsoll plan --model inception_v3 --batch 32 --memory 1.5GiB\n"
       "  plimsoll plan --model xception --memory 2GiB --batch max\n"
-      "  plimsoll plan --model inception_v3 --curve --picture plan.svg");
+      "  plimsoll plan --model inception_v3 --curve --picture plan.svg\n"
+      "  plimsoll plan --model inception_v3 --batch 32 --accumulate 2 --ranks 2 --hosts 2 \\\n"
+      "      --link 1Gbit,50us --scaling hosts.svg");
   return [s] {
     s->check();
     return run(*s);

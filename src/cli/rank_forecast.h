@@ -15,12 +15,15 @@ namespace plimsoll::cli {
 struct ForecastOptions {
   std::int64_t ranks = 1;
   std::string hosts;  // how many, or a:2,b:2
-  std::string link = "10Gbit,50us";
+  std::string link;   // empty: a usual one
+  std::string picture;
 
   void add_to(CLI::App& command);
   // UsageError.
   void check(std::int64_t parts) const;
   int host_count() const;
+  // The one that was asked for, or else what lies between hosts, or between ranks of one.
+  std::string link_words() const;
   std::int64_t ranks_of_a_host() const {
     return (ranks + host_count() - 1) / host_count();
   }  // most
@@ -41,9 +44,13 @@ struct RankForecast {
   std::vector<Row> rows;
 };
 
-// `ready` was planned for rank 0 of so many.
+// `ready` was planned for rank 0 of so many, each with so many threads, on hosts like this one.
 RankForecast forecast_ranks(const ForecastOptions& options, const job::Ready& ready,
-                            std::int64_t parts);
+                            std::int64_t parts, int threads);
+// SVG: how much of their speed hosts keep that train together, each with as many ranks as asked for
+// and as many parts, over three usual networks and the link that was asked for.
+std::string scaling_picture(const ForecastOptions& options, const job::Ready& ready,
+                            std::int64_t parts, int threads, const std::string& title);
 std::string forecast_text(const RankForecast& found, const ForecastOptions& options);
 nlohmann::ordered_json forecast_json(const RankForecast& found);
 

@@ -13,6 +13,7 @@ namespace plimsoll::cli {
 namespace {
 
 constexpr double kLongSilence = 30;  // seconds without news that deserve a word
+constexpr double kLongSilenceOfARank = 5;
 constexpr std::size_t kLongestPath = 32;
 constexpr std::size_t kColumns = 10;
 using Row = std::array<std::string, kColumns>;
@@ -42,13 +43,19 @@ std::optional<Bytes> resident(const SeenRun& run) {
   return run.resident_now ? run.resident_now : run.status->resident;
 }
 
+// "training on 4 ranks".
+std::string doing_text(const RunStatus& status) {
+  return status.ranks.empty() ? status.state
+                              : fmt::format("{} on {} ranks", status.state, status.ranks.size());
+}
+
 std::string state_text(const SeenRun& run, double now) {
   const RunStatus& status = *run.status;
   switch (run.condition) {
     case RunCondition::running: {
       const double silence = status.updated ? now - *status.updated : 0;
-      return silence > kLongSilence ? status.state + ", silent " + duration_text(silence)
-                                    : status.state;
+      return doing_text(status) +
+             (silence > kLongSilence ? ", silent " + duration_text(silence) : "");
     }
     case RunCondition::ended: return status.state;
     case RunCondition::crashed: return "crashed (" + status.state + ")";
@@ -105,6 +112,24 @@ void add_memory(std::string& text, const SeenRun& run) {
   }
 }
 
+void add_ranks(std::string& text, const RunStatus& status) {
+  if (status.ranks.empty()) return;
+  std::size_t width = 4;
+  for (const RankStatus& rank : status.ranks) width = std::max(width, rank.host.size());
+  text += fmt::format("\n  {:>4}  {:<{}}{:>10}{:>10}{:>11}{:>12}{:>12}  {}\n", "RANK", "HOST",
+                      width, "STEP", "S/STEP", "FOR DATA", "FOR OTHERS", "RESIDENT", "DOING");
+  for (std::size_t i = 0; i < status.ranks.size(); ++i) {
+    const RankStatus& rank = status.ranks[i];
+    const std::string silence = rank.silent_seconds > kLongSilenceOfARank
+                                    ? ", silent " + duration_text(rank.silent_seconds)
+                                    : "";
+    text +=
+        fmt::format("  {:>4}  {:<{}}{:>10}{:>10.3g}{:>9.3g} s{:>10.3g} s{:>12}  {}\n", i,
+                    printable(rank.host), width, rank.step, rank.step_seconds, rank.data_seconds,
+                    rank.others_seconds, to_string(rank.resident), printable(rank.doing + silence));
+  }
+}
+
 }  // namespace
 
 std::string printable(std::string_view text) {
@@ -154,6 +179,7 @@ std::string run_details(const SeenRun& run, double now) {
   text += "\n";
   if (run.condition == RunCondition::crashed)
     text += "it does not run any more and did not say why; the same command again resumes it\n";
+  add_ranks(text, status);
   add_memory(text, run);
   return text;
 }

@@ -17,7 +17,8 @@ namespace plimsoll::dist {
 // Where a rank is. Fixed bytes: it is sent as it stands.
 struct Beat {
   std::int64_t step = 0;
-  std::array<char, 120> doing{};  // "training", "waiting for data: photos/a.jpg"; ends with 0
+  std::int64_t resident_bytes = 0;
+  std::array<char, 112> doing{};  // "training", "waiting for data: photos/a.jpg"; ends with 0
 
   void set_doing(std::string_view text);
   std::string doing_text() const;  // what others sent, printable

@@ -12,7 +12,10 @@
 namespace plimsoll::job {
 namespace {
 
-// Which pictures with which labels, wherever they lie: a moved folder is the same data.
+std::string number_text(double value) { return to_string(AttrValue(value)); }
+
+}  // namespace
+
 std::string fingerprint(const Source& source) {
   std::uint64_t hash = fnv1a64("samples");
   const auto add = [&](std::string_view text) { hash = splitmix64(hash ^ fnv1a64(text)); };
@@ -29,10 +32,6 @@ std::string fingerprint(const Source& source) {
   return fmt::format("{} samples of {} classes ({:016x})", source.size(),
                      source.class_names().size(), hash);
 }
-
-std::string number_text(double value) { return to_string(AttrValue(value)); }
-
-}  // namespace
 
 RunIdentity identity_of(const RunSettings& s, const TrainingData& loaded, const nn::Input& input) {
   const OptimizerOptions optimizer = s.optimizer_options();

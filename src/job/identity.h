@@ -5,6 +5,9 @@
 
 namespace plimsoll::job {
 
+// Which pictures with which labels, wherever they lie: a moved folder is the same data.
+std::string fingerprint(const Source& source);
+
 RunIdentity identity_of(const RunSettings& settings, const TrainingData& data,
                         const nn::Input& input);
 

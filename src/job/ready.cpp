@@ -12,11 +12,6 @@ namespace {
 constexpr std::int64_t kLargestPicture = 16'000'000;
 constexpr Bytes kLargestFile = 3_MiB;
 
-// Of Open MPI in a rank: its code as far as it is touched, its tables, the segment that ranks of a
-// host share, and the thread that carries messages. Version 4.1.4 was measured to take 8 to 10 MiB
-// with one peer and 10 to 12 with 2 to 7.
-std::int64_t mpi_bytes(int ranks) { return (ranks == 2 ? std::int64_t{10} : 12) << 20; }
-
 // What reading takes with so many threads; of training and validation, which take turns.
 PipelineBytes reading_bytes(const TrainingSettings& settings, const TrainingData* data,
                             const nn::Input& input, int team) {

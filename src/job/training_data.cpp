@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "dist/agreement.h"
+#include "job/identity.h"
 
 namespace plimsoll::job {
 namespace {
@@ -30,14 +32,17 @@ void note_sources(const TrainingSettings& settings, TrainingData& loaded) {
 std::uint64_t scan_source(const TrainingSettings& settings, const Budget& budget, int threads,
                           const OnScan& on_scan, SourcePtr& source, TrainingData& loaded) {
   std::vector<Complaint> bad = source->defects();
+  dist::Group* const group = settings.place.group;
   const ScanReport report =
       scan(*source, {.workers = threads,
                      .channels = static_cast<int>(settings.model.input().channels),
                      .memory = left_to_scan(budget),
-                     .progress = [&](const ScanProgress& progress) {
-                       if (on_scan) on_scan(progress);
-                       return true;
-                     }});
+                     .progress =
+                         [&](const ScanProgress& progress) {
+                           if (on_scan) on_scan(progress);
+                           return true;
+                         },
+                     .together = share_of_scan(group)});
   const bool stops = settings.bad_files == "stop";
   if (stops) check_fits(report, budget);
   for (const BadSample& sample : report.bad) bad.push_back(sample.complaint);
@@ -79,8 +84,10 @@ void settle_boxes(TrainingSettings& settings, TrainingData& loaded) {
 
 }  // namespace
 
-TrainingData load_data(TrainingSettings& settings, const Budget& budget, int threads,
-                       const OnScan& on_scan) {
+namespace {
+
+// All that is known of the data before its pictures are read.
+TrainingData list_data(TrainingSettings& settings) {
   SourceOptions reading = settings.reading.source_options();
   reading.whole_voc = !settings.model.detects();
   TrainingData loaded{.train = open_source(settings.data, reading)};
@@ -106,6 +113,31 @@ TrainingData load_data(TrainingSettings& settings, const Budget& budget, int thr
   note_sources(settings, loaded);
   settle_sizes(settings, *loaded.train);
   if (settings.model.detects()) settle_boxes(settings, loaded);
+  return loaded;
+}
+
+// Ranks that list other files would scan shares of another whole.
+void compare_listings(dist::Group* group, const TrainingData& listed) {
+  if (group == nullptr) return;
+  std::vector<dist::Fact> facts{{"data", fingerprint(*listed.train)}};
+  facts.push_back({"validation", listed.validation ? fingerprint(*listed.validation) : "none"});
+  dist::check_same(*group, facts, "all ranks train on the same files in the same way");
+}
+
+}  // namespace
+
+ScanShare share_of_scan(dist::Group* group) {
+  if (group == nullptr) return {};
+  return {.share = group->rank(), .shares = group->ranks(), .gather = [group](const auto& mine) {
+            return group->gather_texts(mine);
+          }};
+}
+
+TrainingData load_data(TrainingSettings& settings, const Budget& budget, int threads,
+                       const OnScan& on_scan) {
+  dist::Group* const group = settings.place.group;
+  TrainingData loaded = dist::make_on_all(group, [&] { return list_data(settings); });
+  compare_listings(group, loaded);
   loaded.train_content = scan_source(settings, budget, threads, on_scan, loaded.train, loaded);
   if (loaded.validation)
     loaded.validation_content =

@@ -28,9 +28,14 @@ using OnScan = std::function<void(const ScanProgress&)>;
 // Lists DATA and what is validated on, reads every picture once with as many threads, and takes
 // sizes and classes from it where none were named. Reading stays well within the budget. DataError
 // that lists what is bad, unless bad files are to be skipped. `on_scan`, if any, is called from
-// this thread some times a second; the seconds of the second source begin at 0 again.
+// this thread some times a second; the seconds of the second source begin at 0 again. With other
+// ranks (settings.place) all call it; each reads its share, all find the same, and what one of them
+// cannot list, or lists differently, all throw.
 TrainingData load_data(TrainingSettings& settings, const Budget& budget, int threads,
                        const OnScan& on_scan);
+
+// What this rank scans of a source that all ranks of `group` have listed; null: all of it.
+ScanShare share_of_scan(dist::Group* group);
 
 // Lists what is validated on: as named, or DATA's own part for it; null: nothing. Nothing is read
 // yet. `progress`: bytes listed, and in all.

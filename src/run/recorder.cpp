@@ -268,6 +268,11 @@ void Recorder::note(const Progress& progress, const RunState& state) {
     steps_ = options_.steps > 0 ? std::min(options_.steps, all_steps) : all_steps;
 }
 
+void Recorder::note_ranks(std::vector<RankStatus> ranks) {
+  const std::scoped_lock lock(mutex_);
+  ranks_ = std::move(ranks);
+}
+
 std::string Recorder::status_json(std::string_view state) const {
   const std::scoped_lock lock(mutex_);
   const MemoryUsage usage = memory_usage();
@@ -276,7 +281,7 @@ std::string Recorder::status_json(std::string_view state) const {
   json["state"] = !stopped_by_ ? state : is_done(*stopped_by_) ? "done" : "stopped";
   json["model"] = options_.model;
   json["data"] = options_.data;
-  if (options_.group != nullptr) json["ranks"] = options_.group->ranks();
+  for (const RankStatus& rank : ranks_) json["ranks"].push_back(to_json(rank));
   json["epoch"] = progress_.epoch;
   json["epochs"] = options_.epochs;
   json["step"] = state_.step;

@@ -14,6 +14,7 @@
 #include "run/run_event.h"
 #include "run/run_options.h"
 #include "run/run_state.h"
+#include "run/run_status.h"
 
 namespace plimsoll {
 
@@ -37,8 +38,8 @@ std::vector<ResultsRow> parse_results(const Task& task, const std::string& text,
 
 std::string report_json(const Task& task, const RunReport& report);
 
-// log(), message(), seconds(), attempt() and write_status() may be called from the run's thread and
-// from its monitor's, the rest is for the run's.
+// log(), message(), seconds(), attempt(), note_ranks() and write_status() may be called from the
+// run's thread and from its monitor's, the rest is for the run's.
 class Recorder {
  public:
   using Tell = std::function<void(const std::string& text)>;
@@ -59,6 +60,8 @@ class Recorder {
 
   // What status.json tells; written by write_status().
   void note(const Progress& progress, const RunState& state);
+  // Those of a run with several; from any thread.
+  void note_ranks(std::vector<RankStatus> ranks);
   // `state` is what the run is at; once there is a report, its end is what is written.
   void write_status(std::string_view state);
   // Also the last status. A run that only pauses has neither.
@@ -84,6 +87,7 @@ class Recorder {
   RunState state_;
   std::optional<Evaluation> validation_;
   std::int64_t steps_ = 0;
+  std::vector<RankStatus> ranks_;
   std::optional<StopReason> stopped_by_;  // nothing: it runs
 };
 

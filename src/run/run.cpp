@@ -40,6 +40,7 @@ RunLoop::RunLoop(Trainer& trainer, const RunData& data, const RunOptions& option
       monitor_({.every_second =
                     [this](Activity activity) {
                       keep_in_touch(activity);
+                      recorder_.note_ranks(ranks_.status());
                       recorder_.write_status(to_string(activity));
                       pictures_.note_memory();
                     },

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/memory_usage.h"
 #include "base/packed.h"
 #include "dist/agreement.h"
 
@@ -12,8 +13,6 @@ namespace plimsoll {
 namespace {
 
 constexpr std::int64_t kCompareEvery = 100;  // steps
-constexpr std::int64_t kPaceSteps = 50;
-constexpr double kSlower = 1.1;
 // A rank of which nothing was heard so long is not merely slow: it tells every second.
 constexpr double kSilent = 3.5;  // seconds
 
@@ -69,7 +68,7 @@ RunRanks::Decision RunRanks::decide(dist::Word mine, const Trainer& trainer,
   }
   decision.saves = words[0].saves;
   compare_weights();
-  note_times();
+  paces_.note(words);
   if (has_news) decision.news = gather_news(mine_to_tell);
   if (!has_failed) return decision;
   Packer packer;
@@ -160,8 +159,12 @@ void RunRanks::tell(std::string text) {
 
 void RunRanks::beat(std::int64_t step, const std::string& doing) {
   if (group_ == nullptr) return;
-  dist::Beat beat{.step = step};
+  dist::Beat beat{.step = step, .resident_bytes = memory_usage().now().count};
   beat.set_doing(doing);
+  {
+    const std::scoped_lock lock(mutex_);
+    beat_ = beat;
+  }
   group_->note(beat);
 }
 
@@ -207,37 +210,36 @@ std::vector<RankReport> RunRanks::gather(const RankReport& mine) {
   return all;
 }
 
-void RunRanks::note_times() {
-  paces_.resize(words_.size());
-  for (std::size_t rank = 0; rank < words_.size(); ++rank) {
-    paces_[rank].worked += words_[rank].seconds - words_[rank].waited_for_others;
-    paces_[rank].waited_for_data += words_[rank].waited_for_data;
-  }
-  ++counted_;
+std::vector<std::string> RunRanks::find_stragglers() {
+  std::vector<std::string> texts;
+  for (const Straggler& one : paces_.find_stragglers())
+    texts.push_back(fmt::format(
+        "{} is slower than the others by {:.0f} %: {:.2g} s a step, {:.2g} s of it waiting for "
+        "data",
+        group_->name(one.rank), 100 * one.slower, one.step_seconds, one.waited_for_data));
+  return leads() ? texts : std::vector<std::string>();
 }
 
-std::vector<std::string> RunRanks::find_stragglers() {
-  if (counted_ < kPaceSteps) return {};
-  std::vector<double> worked;
-  for (const Pace& pace : paces_) worked.push_back(pace.worked + pace.waited_for_data);
-  std::ranges::nth_element(worked, worked.begin() + std::ssize(worked) / 2);
-  const double median = worked[worked.size() / 2];
-  std::vector<std::string> texts;
-  for (std::size_t rank = 0; rank < paces_.size(); ++rank) {
-    Pace& pace = paces_[rank];
-    const double seconds = pace.worked + pace.waited_for_data;
-    const bool is_slow = seconds > kSlower * median;
-    if (is_slow && !pace.is_told && leads())
-      texts.push_back(fmt::format(
-          "{} is slower than the others by {:.0f} %: {:.2g} s a step, {:.2g} s of it waiting for "
-          "data",
-          group_->name(static_cast<int>(rank)), 100 * (seconds / median - 1),
-          seconds / static_cast<double>(counted_),
-          pace.waited_for_data / static_cast<double>(counted_)));
-    pace = {.is_told = pace.is_told || is_slow};
+std::vector<RankStatus> RunRanks::status() const {
+  if (group_ == nullptr || !leads()) return {};
+  std::vector<dist::Heard> all = group_->heard();
+  {
+    const std::scoped_lock lock(mutex_);
+    all.insert(all.begin(), {.rank = 0, .beat = beat_, .seconds_ago = 0});
   }
-  counted_ = 0;
-  return texts;
+  std::vector<RankStatus> ranks;
+  for (const dist::Heard& heard : all) {
+    const dist::Word word = paces_.last_of(heard.rank);
+    ranks.push_back({.host = group_->host(heard.rank),
+                     .doing = heard.beat.doing_text(),
+                     .step = heard.beat.step,
+                     .resident = Bytes{heard.beat.resident_bytes},
+                     .step_seconds = word.seconds,
+                     .data_seconds = word.waited_for_data,
+                     .others_seconds = word.waited_for_others,
+                     .silent_seconds = heard.seconds_ago});
+  }
+  return ranks;
 }
 
 }  // namespace plimsoll

@@ -11,8 +11,10 @@
 
 #include "dist/rank_place.h"
 #include "dist/word.h"
+#include "run/rank_paces.h"
 #include "run/run_event.h"
 #include "run/run_state.h"
+#include "run/run_status.h"
 #include "step/trainer.h"
 
 namespace plimsoll {
@@ -28,7 +30,8 @@ void share_tensors(dist::Group* group, const Trainer& trainer);
 std::string share_text(dist::Group* group, std::string text);
 RunState share_state(dist::Group* group, const RunState& state);
 
-// For the thread of the run, but tell(), beat(), stall_text() and lost_text(), which are for any.
+// For the thread of the run, but tell(), beat(), stall_text(), lost_text() and status(), which are
+// for any.
 class RunRanks {
  public:
   // `group` may be null.
@@ -73,27 +76,22 @@ class RunRanks {
   // Rank 0's words for ranks that were slower than the others by a tenth over some 50 steps; each
   // once.
   std::vector<std::string> find_stragglers();
+  // Where every rank is, as rank 0 hears of it; empty for others, and for one alone. By any thread.
+  std::vector<RankStatus> status() const;
 
  private:
   const std::vector<dist::Word>& exchange(const dist::Word& mine);
   void compare_weights();
-  void note_times();
   std::vector<std::string> gather_news(const std::vector<std::string>& mine);
 
   dist::Group* group_;
   std::vector<std::byte> gathered_;
   std::vector<dist::Word> words_;
-  // Of each rank: seconds of its own work, waiting for others left out, and for data, over the
-  // steps that were counted.
-  struct Pace {
-    double worked = 0;
-    double waited_for_data = 0;
-    bool is_told = false;
-  };
-  std::vector<Pace> paces_;
-  std::int64_t counted_ = 0;
-  std::mutex mutex_;
-  std::vector<std::string> untold_;  // guarded by mutex_
+  RankPaces paces_;
+  mutable std::mutex mutex_;
+  // These are guarded by mutex_.
+  std::vector<std::string> untold_;
+  dist::Beat beat_;  // this rank's last
 };
 
 }  // namespace plimsoll

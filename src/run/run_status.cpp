@@ -145,6 +145,17 @@ std::string_view to_string(RunCondition condition) {
   return "unreadable";
 }
 
+nlohmann::ordered_json to_json(const RankStatus& rank) {
+  return {{"host", rank.host},
+          {"doing", rank.doing},
+          {"step", rank.step},
+          {"resident_bytes", rank.resident.count},
+          {"step_seconds", rank.step_seconds},
+          {"wait_data", rank.data_seconds},
+          {"wait_others", rank.others_seconds},
+          {"silent_seconds", rank.silent_seconds}};
+}
+
 RunStatus parse_run_status(const std::string& text, const std::string& where) {
   RunStatus status;
   try {
@@ -185,6 +196,20 @@ RunStatus parse_run_status(const std::string& text, const std::string& where) {
     for (const Json& entry : *ledger) {
       const Fields line(entry, where);
       status.ledger.push_back({line.text("line"), line.bytes("bytes").value_or(Bytes{0}).count});
+    }
+  }
+  if (const Json* ranks = fields.find("ranks")) {
+    if (!ranks->is_array()) fields.fail("ranks", "a list");
+    for (const Json& entry : *ranks) {
+      const Fields rank(entry, where);
+      status.ranks.push_back({.host = rank.text("host"),
+                              .doing = rank.text("doing"),
+                              .step = rank.whole("step").value_or(0),
+                              .resident = rank.bytes("resident_bytes").value_or(Bytes{0}),
+                              .step_seconds = rank.number("step_seconds").value_or(0),
+                              .data_seconds = rank.number("wait_data").value_or(0),
+                              .others_seconds = rank.number("wait_others").value_or(0),
+                              .silent_seconds = rank.number("silent_seconds").value_or(0)});
     }
   }
   return status;

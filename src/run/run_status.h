@@ -17,6 +17,18 @@
 
 namespace plimsoll {
 
+// One rank of a run, as rank 0 hears of it once a second.
+struct RankStatus {
+  std::string host;
+  std::string doing;  // "training", "training, reading photos/a.jpg"
+  std::int64_t step = 0;
+  Bytes resident;
+  // Of its last step: all of it, and waiting for data and for other ranks.
+  double step_seconds = 0, data_seconds = 0, others_seconds = 0;
+  double silent_seconds = 0;  // since it was heard of
+};
+nlohmann::ordered_json to_json(const RankStatus& rank);
+
 // RUN/status.json. What is null or missing there is nothing here; only pid and state must be.
 struct RunStatus {
   std::int64_t pid = 0;
@@ -27,6 +39,7 @@ struct RunStatus {
   std::optional<double> images_per_second, data_wait_percent, eta_seconds;
   std::optional<Bytes> budget, predicted, resident, peak;
   std::vector<LedgerLine> ledger;
+  std::vector<RankStatus> ranks;           // none: one process
   std::optional<double> started, updated;  // seconds since 1970
   nlohmann::ordered_json json;             // all of it
 };

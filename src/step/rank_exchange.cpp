@@ -34,12 +34,30 @@ void RankExchange::prepare(std::size_t tape, std::span<const Exchange> exchanges
 }
 
 void RankExchange::begin_step(std::size_t tape) noexcept {
-  courier_.begin_step(*holdings_, buckets_[tape]);
+  if (mode_ != Exchanging::apart) courier_.begin_step(*holdings_, buckets_[tape]);
 }
 
 void RankExchange::post() noexcept {
-  courier_.post();
+  if (mode_ == Exchanging::apart) return;
+  ++held_;
+  if (mode_ == Exchanging::overlapped) post_held();
+}
+
+void RankExchange::post_held() noexcept {
+  for (; held_ > 0; --held_) courier_.post();
   group_.wake();
+}
+
+void RankExchange::wait_for(std::size_t count) noexcept {
+  if (mode_ == Exchanging::apart) return;
+  post_held();
+  courier_.wait_for(count);
+}
+
+void RankExchange::end_step() noexcept {
+  if (mode_ == Exchanging::apart) return;
+  post_held();
+  courier_.end_step();
 }
 
 }  // namespace plimsoll

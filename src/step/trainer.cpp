@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 
 namespace plimsoll {
 
@@ -244,6 +245,8 @@ StepResult Trainer::train_batch(std::int64_t batch, float lr, std::int64_t step,
 }
 
 void Trainer::gather_results(const Cut& cut) {
+  if (exchange_->mode() == Exchanging::apart) return;
+  const Stopwatch watch;
   const auto ranks = static_cast<std::size_t>(group_->ranks());
   const std::size_t rows = (static_cast<std::size_t>(cut.parts.count) + ranks - 1) / ranks;
   own_results_ = part_results_;
@@ -251,6 +254,7 @@ void Trainer::gather_results(const Cut& cut) {
   all_results_.resize(rows * ranks);
   group_->all_gather(std::as_bytes(std::span(own_results_)),
                      std::as_writable_bytes(std::span(all_results_)));
+  results_waited_ += watch.seconds();
   part_results_.clear();
   for (const PartResult& result : all_results_)
     if (result.part >= 0) part_results_.push_back(result);
@@ -259,7 +263,7 @@ void Trainer::gather_results(const Cut& cut) {
 Trainer::ExchangeStatistics Trainer::exchange_statistics() const {
   if (!exchange_) return {};
   return {.bytes = exchange_->courier().bytes_received(),
-          .waited_seconds = exchange_->courier().waited_seconds()};
+          .waited_seconds = exchange_->courier().waited_seconds() + results_waited_};
 }
 
 void Trainer::watch_batch(std::int64_t batch, std::int64_t step, std::int64_t sample,

@@ -81,10 +81,12 @@ class Trainer {
                          const FillPart& fill);
   // What other ranks cost so far.
   struct ExchangeStatistics {
-    std::int64_t bytes = 0;  // received
-    double waited_seconds = 0;
+    std::int64_t bytes = 0;     // received
+    double waited_seconds = 0;  // for their sums and results
   };
   ExchangeStatistics exchange_statistics() const;
+  // Of an open trainer with other ranks: from the next batch on.
+  void exchange_as(Exchanging mode) { exchange_->exchange_as(mode); }
   // Held beside the arena to exchange with other ranks.
   std::int64_t exchange_bytes() const { return staging_.bytes(); }
   StepResult evaluate_step(std::int64_t batch) noexcept;
@@ -165,6 +167,7 @@ class Trainer {
   std::vector<PartResult> part_results_;  // of the batch trained last
   std::vector<PartResult> own_results_;   // those of every rank have as many rows
   std::vector<PartResult> all_results_;
+  double results_waited_ = 0;  // seconds, for those of other ranks
 };
 
 }  // namespace plimsoll

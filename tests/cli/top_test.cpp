@@ -130,6 +130,29 @@ TEST(Top, ShowsARunWithItsLedgerAndWhatTheKernelCounts) {
   EXPECT_EQ(snapshot(folder.path()), before);
 }
 
+TEST(Top, ShowsEveryRankOfARunAndWhatItWaitsFor) {
+  const TemporaryFolder folder;
+  const LivingRun living(folder / "run");
+  json status = status_of(living.pid(), "training");
+  status["ranks"] = {{{"host", "a"}, {"doing", "training"}, {"step", 120}, {"step_seconds", 0.75}},
+                     {{"host", "b"},
+                      {"doing", "training, reading p/7.jpg"},
+                      {"step", 119},
+                      {"wait_data", 0.625},
+                      {"resident_bytes", 480 << 20},
+                      {"silent_seconds", 12}}};
+  folder.put("run/status.json", status.dump());
+  const Outcome outcome = run_program("top " + (folder / "run").string());
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("training on 2 ranks"), HasSubstr("0.75"),
+                                    HasSubstr("training, reading p/7.jpg, silent 12"),
+                                    HasSubstr("0.625 s"), HasSubstr("480 MiB")));
+  status["ranks"] = 2;
+  folder.put("run/status.json", status.dump());
+  EXPECT_THAT(run_program("top " + (folder / "run").string()).output,
+              HasSubstr("'ranks' is not a list"));
+}
+
 TEST(Top, FindsRunsByTheirLockAndByTheirFolder) {
   const TemporaryFolder folder;
   const LivingRun living(folder / "elsewhere" / "living");

@@ -10,6 +10,7 @@
 #include "base/cpu.h"
 #include "base/stopwatch.h"
 #include "data/batch/worker_threads.h"
+#include "data/scan/scan_part.h"
 #include "data/scan/scanner.h"
 
 namespace plimsoll {
@@ -44,15 +45,14 @@ void find_duplicates(const Source& source, ScanReport& report) {
   std::ranges::sort(report.duplicates);
 }
 
-}  // namespace
-
-ScanReport scan(const Source& source, const ScanOptions& options) {
-  const Stopwatch watch;
+// What is found of samples [range), with nothing settled yet.
+ScanReport scan_range(const Source& source, const ScanOptions& options, const ScanRange& range,
+                      const Stopwatch& watch) {
   ScanReport report;
   report.contents.assign(static_cast<std::size_t>(source.size()), 0);
   report.workers = options.workers > 0 ? options.workers : usable_cores();
   report.workers = static_cast<int>(
-      std::clamp<std::int64_t>((source.size() + kPiece - 1) / kPiece, 1, report.workers));
+      std::clamp<std::int64_t>((range.size() + kPiece - 1) / kPiece, 1, report.workers));
 
   // Every worker holds a file at a time; the rest is for decoding.
   const Bytes encoded = source.index().largest_encoded;
@@ -62,7 +62,7 @@ ScanReport scan(const Source& source, const ScanOptions& options) {
     to_decode = std::max(Bytes{0}, options.memory - encoded * report.workers);
   }
   Allowance allowance(to_decode);
-  std::atomic<std::int64_t> next = 0;
+  std::atomic<std::int64_t> next = range.begin;
   std::atomic<std::int64_t> done = 0;
   std::atomic<std::int64_t> bad = 0;
   std::mutex mutex;
@@ -74,18 +74,18 @@ ScanReport scan(const Source& source, const ScanOptions& options) {
       Scanner scanner(source, options, allowance, report.contents);
       while (true) {
         const std::int64_t first = next.fetch_add(kPiece);
-        if (first >= source.size()) break;
+        if (first >= range.end) break;
         const std::int64_t bad_before = scanner.bad();
-        const std::int64_t end = std::min(source.size(), first + kPiece);
+        const std::int64_t end = std::min(range.end, first + kPiece);
         for (std::int64_t i = first; i < end; ++i) scanner.look_at(i);
         done += end - first;
         bad += scanner.bad() - bad_before;
       }
       const std::scoped_lock lock(mutex);
-      scanner.merge_into(report);
+      merge(scanner.found(), report);
       --running;
     } catch (...) {
-      next = source.size();
+      next = range.end;
       const std::scoped_lock lock(mutex);
       failure = std::current_exception();
       --running;
@@ -102,27 +102,65 @@ ScanReport scan(const Source& source, const ScanOptions& options) {
       if (!options.progress) continue;
       lock.unlock();
       const bool go_on = options.progress(
-          {.done = done, .samples = source.size(), .bad = bad, .seconds = watch.seconds()});
+          {.done = done, .samples = range.size(), .bad = bad, .seconds = watch.seconds()});
       lock.lock();
       if (!go_on) {
-        next = source.size();
+        next = range.end;
         report.is_whole = false;
       }
     }
   }
   if (failure) std::rethrow_exception(failure);
+  keep_biggest(report.biggest);
+  if (options.progress)
+    options.progress({.done = done,
+                      .samples = range.size(),
+                      .bad = std::ssize(report.bad),
+                      .seconds = watch.seconds()});
+  return report;
+}
 
+// The own share is scanned, and what all found becomes one report: whatever happens here, the
+// others hear of it, or they would wait.
+ScanReport scan_together(const Source& source, const ScanOptions& options, const Stopwatch& watch) {
+  const ScanShare& together = options.together;
+  const auto range = [&](int share) {
+    return range_of_share(source.size(), share, together.shares);
+  };
+  ScanReport whole;
+  std::string mine;
+  try {
+    const ScanReport own = scan_range(source, options, range(together.share), watch);
+    whole.workers = own.workers;
+    mine = pack_part(own, range(together.share));
+  } catch (const Error& error) {
+    mine = pack_failure(error.complaint());
+  } catch (const std::bad_alloc&) {
+    mine = pack_failure({.where = "scan of the data",
+                         .got = "the system has no memory left",
+                         .expected = "expected what was planned"});
+  }
+  whole.contents.assign(static_cast<std::size_t>(source.size()), 0);
+  const std::vector<std::string> all = together.gather(mine);
+  for (int share = 0; share < together.shares; ++share)
+    merge_packed(all[static_cast<std::size_t>(share)], range(share),
+                 "share " + std::to_string(share) + " of the scan", whole);
+  return whole;
+}
+
+}  // namespace
+
+ScanReport scan(const Source& source, const ScanOptions& options) {
+  const Stopwatch watch;
+  ScanReport report = options.together.shares > 1
+                          ? scan_together(source, options, watch)
+                          : scan_range(source, options, {0, source.size()}, watch);
   std::ranges::sort(report.bad, {}, &BadSample::sample);
   const std::int64_t good = std::max<std::int64_t>(1, report.samples - std::ssize(report.bad));
   report.mean = {report.mean.height / good, report.mean.width / good};
   keep_biggest(report.biggest);
   find_duplicates(source, report);
   report.seconds = watch.seconds();
-  if (options.progress)
-    options.progress({.done = done,
-                      .samples = source.size(),
-                      .bad = std::ssize(report.bad),
-                      .seconds = report.seconds});
   return report;
 }
 

@@ -22,6 +22,14 @@ struct ScanProgress {
   double seconds = 0;
 };
 
+// Processes that scan one source together: each reads a share of it, all get the whole report.
+struct ScanShare {
+  int share = 0;
+  int shares = 1;
+  // Gives what every process has told, in the order of their shares. What it throws goes through.
+  std::function<std::vector<std::string>(const std::string& mine)> gather = {};
+};
+
 struct ScanOptions {
   int workers = 0;     // 0: the processors there are
   int channels = 3;    // for which ScanReport::largest is to hold
@@ -31,6 +39,7 @@ struct ScanOptions {
   Bytes memory = kUnlimited;
   // Called some times a second from the thread that called scan(). False stops the scan.
   std::function<bool(const ScanProgress&)> progress = {};
+  ScanShare together = {};
 };
 
 struct BadSample {
@@ -81,7 +90,8 @@ struct ScanReport {
 };
 
 // On all workers at once; fewer where they would hold more of the files than memory allows. Never
-// throws for what it finds in a sample.
+// throws for what it finds in a sample. With other processes progress is that of the own share, and
+// what keeps one of them from its share is thrown by all, as DataError.
 ScanReport scan(const Source& source, const ScanOptions& options = {});
 
 // Samples of `validation` whose content is in `train` too: pairs (validation, train), by the first.

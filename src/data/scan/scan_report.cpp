@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "base/random.h"
-#include "data/scan/scan.h"
+#include "data/scan/scanner.h"
 
 namespace plimsoll {
 
@@ -22,6 +22,26 @@ void Finding::settle() {
   std::ranges::sort(samples);
   samples.erase(std::unique(samples.begin(), samples.end()), samples.end());
   if (samples.size() > kExamples) samples.resize(kExamples);
+}
+
+void merge(const ScanReport& part, ScanReport& whole) {
+  whole.samples += part.samples;
+  whole.bad.insert(whole.bad.end(), part.bad.begin(), part.bad.end());
+  for (const auto& [format, count] : part.formats) whole.formats[format] += count;
+  for (const auto& [size, count] : part.sizes) whole.sizes[size] += count;
+  for (Finding ScanReport::*finding : kFindings) (whole.*finding).merge(part.*finding);
+  for (const auto& [words, finding] : part.oddities) whole.oddities[words].merge(finding);
+  whole.coloured += part.coloured;
+  whole.biggest.insert(whole.biggest.end(), part.biggest.begin(), part.biggest.end());
+  whole.largest = largest_of(whole.largest, part.largest);
+  // Of none there is no smallest.
+  if (whole.smallest.height == 0)
+    whole.smallest = part.smallest;
+  else if (part.smallest.height > 0)
+    whole.smallest = {std::min(whole.smallest.height, part.smallest.height),
+                      std::min(whole.smallest.width, part.smallest.width)};
+  whole.mean.height += part.mean.height;
+  whole.mean.width += part.mean.width;
 }
 
 std::uint64_t content_of(const ScanReport& report) {

@@ -15,12 +15,6 @@ namespace {
 
 constexpr std::size_t kBiggest = 5;
 
-// Those that one sample can tell of itself.
-constexpr std::array kFindings = {
-    &ScanReport::wrong_extension, &ScanReport::turned,   &ScanReport::grey,
-    &ScanReport::alpha,           &ScanReport::cmyk,     &ScanReport::outside,
-    &ScanReport::empty,           &ScanReport::inverted, &ScanReport::other_size};
-
 std::string size_class(std::int64_t pixels) {
   const double megapixels = static_cast<double>(pixels) / 1e6;
   if (megapixels <= 0.05) return "1: up to 0.05 MP";
@@ -102,31 +96,6 @@ void Scanner::look_at(std::int64_t i) {
     report_.bad.push_back({.sample = i, .complaint = error.complaint()});
   }
   trim();
-}
-
-void Scanner::merge_into(ScanReport& whole) {
-  whole.samples += report_.samples;
-  std::ranges::move(report_.bad, std::back_inserter(whole.bad));
-  for (const auto& [format, count] : report_.formats) whole.formats[format] += count;
-  for (const auto& [size, count] : report_.sizes) whole.sizes[size] += count;
-  for (Finding ScanReport::*finding : kFindings) (whole.*finding).merge(report_.*finding);
-  for (const auto& [words, finding] : report_.oddities) whole.oddities[words].merge(finding);
-  whole.coloured += report_.coloured;
-  std::ranges::move(report_.biggest, std::back_inserter(whole.biggest));
-  const auto widen = [](Size& a, Size b) {
-    a = {std::max(a.height, b.height), std::max(a.width, b.width)};
-  };
-  widen(whole.largest.size, report_.largest.size);
-  whole.largest.decode = std::max(whole.largest.decode, report_.largest.decode);
-  if (seen_ > 0) {
-    const Size least = report_.smallest;
-    whole.smallest = whole.smallest.height == 0
-                         ? least
-                         : Size{std::min(whole.smallest.height, least.height),
-                                std::min(whole.smallest.width, least.width)};
-  }
-  whole.mean.height += total_height_;
-  whole.mean.width += total_width_;
 }
 
 void Scanner::look_at_raw(const Encoded::Pixels& raw) {
@@ -224,8 +193,8 @@ void Scanner::note_size(std::int64_t i, Size size) {
                                 : Size{std::min(report_.smallest.height, size.height),
                                        std::min(report_.smallest.width, size.width)};
   ++seen_;
-  total_height_ += size.height;
-  total_width_ += size.width;
+  report_.mean.height += size.height;
+  report_.mean.width += size.width;
   if (i >= 0) report_.biggest.emplace_back(i, size);
 }
 

@@ -1,6 +1,7 @@
 // One worker of a scan.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -47,8 +48,8 @@ class Scanner {
   void look_at(std::int64_t i);
   std::int64_t bad() const { return std::ssize(report_.bad); }
 
-  // Adds the part to the whole, whose mean stays a sum until all have been added.
-  void merge_into(ScanReport& whole);
+  // What it found of its samples; see merge().
+  const ScanReport& found() const { return report_; }
 
  private:
   void look_at_raw(const Encoded::Pixels& raw);
@@ -72,10 +73,17 @@ class Scanner {
   MappedBytes buffer_;
   ScanReport report_;
   std::int64_t seen_ = 0;
-  std::int64_t total_height_ = 0;
-  std::int64_t total_width_ = 0;
   int since_trim_ = 0;
 };
+
+// Adds a part to the whole, but for contents. A mean stays a sum until all have been added.
+void merge(const ScanReport& part, ScanReport& whole);
+
+// Findings that one sample can tell of itself.
+inline constexpr std::array kFindings = {
+    &ScanReport::wrong_extension, &ScanReport::turned,   &ScanReport::grey,
+    &ScanReport::alpha,           &ScanReport::cmyk,     &ScanReport::outside,
+    &ScanReport::empty,           &ScanReport::inverted, &ScanReport::other_size};
 
 // Leaves the five with the most pixels, the largest first.
 void keep_biggest(std::vector<std::pair<std::int64_t, Size>>& list);

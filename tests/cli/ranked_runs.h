@@ -1,0 +1,65 @@
+// Runs of several ranks, as mpirun or the program's own launcher starts them.
+#pragma once
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/cli/run_support.h"
+
+namespace plimsoll {
+
+// mpirun refuses to work for root unless both are said.
+inline constexpr const char* kAsRoot =
+    "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 ";
+
+class RankedRuns : public SmallRuns {
+ protected:
+  void SetUp() override {
+    if (kSanitized) GTEST_SKIP() << "libmpi is not instrumented";
+    if (run_command("command -v mpirun").code != 0) GTEST_SKIP() << "there is no mpirun";
+  }
+
+  static std::string mpirun(int ranks) {
+    return std::string("env ") + kAsRoot + "timeout -s KILL 60 mpirun --oversubscribe -n " +
+           std::to_string(ranks) + " ";
+  }
+  Outcome train_ranks(int ranks, const std::string& name, const std::string& more = "") const {
+    return train(name, more, mpirun(ranks));
+  }
+  // The program's own launcher.
+  std::string launcher() const { return std::string("env ") + kAsRoot; }
+
+  // The processes that are ranks of this run.
+  std::vector<pid_t> ranks_of(const std::string& name) const {
+    std::istringstream lines(run_command("pgrep -f -- '^" PLIMSOLL_PROGRAM " train .*[-]-out " +
+                                         out(name).string() + " '; true")
+                                 .output);
+    std::vector<pid_t> pids;
+    for (std::string line; std::getline(lines, line);) pids.push_back(std::stoi(line));
+    return pids;
+  }
+  // That one of them which is this rank.
+  pid_t rank_of(const std::string& name, int rank) const {
+    for (const pid_t pid : ranks_of(name))
+      if (content("/proc/" + std::to_string(pid) + "/environ")
+              .find("OMPI_COMM_WORLD_RANK=" + std::to_string(rank) + '\0') != std::string::npos)
+        return pid;
+    return -1;
+  }
+  bool is_saved(const std::string& name) const {
+    return Background::waits_for(out(name) / "weights" / "last.safetensors");
+  }
+};
+
+// One message, whatever the number of ranks.
+inline void expect_refused(const Outcome& outcome, int code, const std::string& text) {
+  EXPECT_EQ(outcome.code, code) << outcome.output;
+  EXPECT_THAT(outcome.output, testing::HasSubstr(text));
+  const std::size_t first = outcome.output.find("plimsoll: ");
+  ASSERT_NE(first, std::string::npos) << outcome.output;
+  EXPECT_EQ(outcome.output.find("plimsoll: ", first + 1), std::string::npos) << outcome.output;
+  EXPECT_THAT(outcome.output, testing::Not(testing::HasSubstr("----------")));
+}
+
+}  // namespace plimsoll
