@@ -73,6 +73,8 @@ void prepare_environment() {
   // The kernel counts sockets' buffers as memory of the container.
   set("OMPI_MCA_btl_tcp_sndbuf", "524288");
   set("OMPI_MCA_btl_tcp_rcvbuf", "524288");
+  // Over TCP it would put long messages whole, and answer none that comes meanwhile: half the rate.
+  set("OMPI_MCA_btl_tcp_flags", "send,inplace");
   if (!can_copy_between_processes()) set("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
   // Ranks do not outlive the launcher's process of their host.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);

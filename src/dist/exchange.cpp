@@ -10,6 +10,9 @@ namespace {
 constexpr int kNodes = kFirstCourierTag;
 constexpr int kSums = kFirstCourierTag + 1;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 20;  // of a piece
+// What goes one way in one message keeps what comes the other way from being answered: a long one
+// would have the link to itself.
+constexpr std::int64_t kMostOfAMessage = std::int64_t{1} << 15;  // elements
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
@@ -19,6 +22,17 @@ std::span<std::byte> bytes_of(std::vector<float>& from, std::int64_t first, std:
 
 void add(float* __restrict into, const float* __restrict from, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) into[i] += from[i];
+}
+
+std::int64_t messages_of(std::int64_t elements) {
+  return (elements + kMostOfAMessage - 1) / kMostOfAMessage;
+}
+
+// Calls each(first, count) for the messages that elements [first, first + count) go in.
+template <class Each>
+void over_messages(std::int64_t first, std::int64_t count, Each each) {
+  for (std::int64_t done = 0; done < count; done += kMostOfAMessage)
+    each(first + done, std::min(kMostOfAMessage, count - done));
 }
 
 std::int64_t longest_slice(std::int64_t elements, int ranks) {
@@ -56,8 +70,10 @@ SumCourier::SumCourier(int rank, int ranks, const Staging& staging)
       outgoing_(at(staging.outgoing)),
       incoming_(at(staging.incoming)),
       whole_(at(staging.piece)) {
-  nodes_.reserve(at(ranks_));
-  rest_.reserve(3 * at(ranks_));
+  // A slice of every rank has a message that is not full.
+  nodes_.reserve(at(messages_of(staging.incoming) + ranks_));
+  rest_.reserve(at(messages_of(staging.outgoing) + 2 * messages_of(staging.piece * ranks_)) +
+                3 * at(ranks_));
 }
 
 void SumCourier::begin_step(const Holdings& holdings, std::span<const Bucket> buckets) noexcept {
@@ -141,12 +157,13 @@ void SumCourier::begin_piece(Transport& transport) {
   for (int distance = 1; distance < ranks_; ++distance) {
     const int from = (rank_ + ranks_ - distance) % ranks_;
     const std::int64_t count = held_->of(from) * own;
-    if (count > 0)
-      nodes_.push_back(transport.receive(from, kNodes,
-                                         bytes_of(incoming_, held_->first[at(from)] * own, count)));
+    over_messages(held_->first[at(from)] * own, count, [&](auto first, auto some) {
+      nodes_.push_back(transport.receive(from, kNodes, bytes_of(incoming_, first, some)));
+    });
     const Range slice = slice_of(from);
-    if (slice.size() > 0)
-      rest_.push_back(transport.receive(from, kSums, bytes_of(whole_, slice.begin, slice.size())));
+    over_messages(slice.begin, slice.size(), [&](auto first, auto some) {
+      rest_.push_back(transport.receive(from, kSums, bytes_of(whole_, first, some)));
+    });
     bytes_received_ += (count + slice.size()) * std::int64_t{sizeof(float)};
   }
   for (int node = 0; node < nodes; ++node)
@@ -158,7 +175,9 @@ void SumCourier::begin_piece(Transport& transport) {
     const std::int64_t place = slice.begin * nodes;
     for (int node = 0; node < nodes; ++node)
       gather(slice, node, outgoing_.data() + place + node * slice.size());
-    rest_.push_back(transport.send(to, kNodes, bytes_of(outgoing_, place, slice.size() * nodes)));
+    over_messages(place, slice.size() * nodes, [&](auto first, auto some) {
+      rest_.push_back(transport.send(to, kNodes, bytes_of(outgoing_, first, some)));
+    });
   }
   stage_ = Stage::nodes;
 }
@@ -206,10 +225,11 @@ void SumCourier::add_up() {
 
 void SumCourier::send_sums(Transport& transport) {
   const Range own = slice_of(rank_);
-  if (own.size() == 0) return;
   for (int distance = 1; distance < ranks_; ++distance)
-    rest_.push_back(transport.send((rank_ + distance) % ranks_, kSums,
-                                   bytes_of(whole_, own.begin, own.size())));
+    over_messages(own.begin, own.size(), [&](auto first, auto some) {
+      rest_.push_back(
+          transport.send((rank_ + distance) % ranks_, kSums, bytes_of(whole_, first, some)));
+    });
 }
 
 bool SumCourier::all_done(Transport& transport, std::vector<Transport::Request>& requests) {

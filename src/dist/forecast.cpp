@@ -65,9 +65,12 @@ Link parse_link(const std::string& text, const char* where) {
 
 std::string link_text(const Link& link) {
   const double bits = 8 * link.bytes_per_second;
-  return fmt::format("{:.3g}{},{:.3g}us,{:.2g}%,{:.2g}ns", bits >= 1e9 ? bits * 1e-9 : bits * 1e-6,
-                     bits >= 1e9 ? "Gbit" : "Mbit", link.latency * 1e6, link.model.spread * 100,
-                     link.model.work * 1e9);
+  const auto number = [](double value) {
+    return value >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
+  };
+  return fmt::format("{}{},{}us,{}%,{}ns", number(bits >= 1e9 ? bits * 1e-9 : bits * 1e-6),
+                     bits >= 1e9 ? "Gbit" : "Mbit", number(link.latency * 1e6),
+                     number(link.model.spread * 100), number(link.model.work * 1e9));
 }
 
 double Fleet::crowding() const { return std::max(1.0, ranks_of_a_host() * team / cores); }

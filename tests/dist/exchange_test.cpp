@@ -228,10 +228,17 @@ TEST(Exchange, GivesTheSameBitsInPiecesOfAnySize) {
   }
 }
 
-TEST(Exchange, AllocatesNothingOnceWarm) {
-  if (!allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns malloc";
-  const Shape shape{{50, 7}, {64}};
-  Meeting meeting = meet(8, 3, shape, 33);
+TEST(Exchange, GivesTheSameBitsWhereASliceTakesSeveralMessages) {
+  for (const int ranks : {2, 3}) {
+    Meeting meeting = meet(8, ranks, {{150'000, 9}, {70'001}}, 150'009);
+    exchange(meeting, 6);
+    expect_sums(meeting);
+  }
+}
+
+// In steps of three ranks with such buckets.
+void expect_no_allocations(const Shape& shape, std::int64_t piece) {
+  Meeting meeting = meet(8, 3, shape, piece);
   std::int64_t grown = 0;
   for (int step = 0; step < 10; ++step) {
     for (int r = 0; r < 3; ++r) hold(meeting, r, shape);
@@ -248,6 +255,12 @@ TEST(Exchange, AllocatesNothingOnceWarm) {
     expect_sums(meeting);
   }
   EXPECT_EQ(grown, 0) << "in step 10";
+}
+
+TEST(Exchange, AllocatesNothingOnceWarm) {
+  if (!allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns malloc";
+  expect_no_allocations({{50, 7}, {64}}, 33);
+  expect_no_allocations({{150'000}, {9}}, 150'000);
 }
 
 // Whoever waits for a rank that is gone is told so, however far the two have come.
