@@ -6,5 +6,6 @@
 #include "dist/forecast.h"
 #include "dist/group.h"
 #include "dist/rank_place.h"
+#include "dist/shard.h"
 #include "dist/tree.h"
 #include "dist/word.h"

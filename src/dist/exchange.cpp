@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kNodes = kFirstCourierTag;
 constexpr int kSums = kFirstCourierTag + 1;
+constexpr int kShards = kFirstCourierTag + 2;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 20;  // of a piece
 // What goes one way in one message keeps what comes the other way from being answered: a long one
 // would have the link to itself.
@@ -39,6 +40,14 @@ std::int64_t longest_slice(std::int64_t elements, int ranks) {
   return (elements + ranks - 1) / ranks;
 }
 
+// All that a rank has of what is gathered.
+std::int64_t shard_elements(const Bucket& bucket, int rank, int ranks) {
+  std::int64_t sum = 0;
+  for (const SummedTensor& tensor : bucket.tensors)
+    sum += shard_of(tensor.elements, rank, ranks).size();
+  return sum;
+}
+
 }  // namespace
 
 Holdings holdings_of(int parts, int ranks) {
@@ -54,7 +63,8 @@ Holdings holdings_of(int parts, int ranks) {
 }
 
 Staging staging_of(std::span<const Holdings> holdings, int rank, int ranks, std::int64_t elements) {
-  Staging staging{.piece = std::min(elements, kMostElements)};
+  // An element for every rank at least, since each gets a lane of it where shards are gathered.
+  Staging staging{.piece = std::max<std::int64_t>(ranks, std::min(elements, kMostElements))};
   for (const Holdings& one : holdings) {
     staging.outgoing = std::max(staging.outgoing, one.of(rank) * staging.piece);
     staging.incoming =
@@ -63,7 +73,7 @@ Staging staging_of(std::span<const Holdings> holdings, int rank, int ranks, std:
   return staging;
 }
 
-SumCourier::SumCourier(int rank, int ranks, const Staging& staging)
+TensorCourier::TensorCourier(int rank, int ranks, const Staging& staging)
     : rank_(rank),
       ranks_(ranks),
       most_(staging.piece),
@@ -76,7 +86,7 @@ SumCourier::SumCourier(int rank, int ranks, const Staging& staging)
                 3 * at(ranks_));
 }
 
-void SumCourier::begin_step(const Holdings& holdings, std::span<const Bucket> buckets) noexcept {
+void TensorCourier::begin_step(const Holdings& holdings, std::span<const Bucket> buckets) noexcept {
   const std::scoped_lock lock(mutex_);
   holdings_ = &holdings;
   buckets_ = buckets;
@@ -84,26 +94,26 @@ void SumCourier::begin_step(const Holdings& holdings, std::span<const Bucket> bu
   complete_ = 0;
 }
 
-void SumCourier::post() noexcept {
+void TensorCourier::post() noexcept {
   const std::scoped_lock lock(mutex_);
   ++posted_;
 }
 
-void SumCourier::wait_for(std::size_t count) noexcept {
+void TensorCourier::wait_for(std::size_t count) noexcept {
   const Stopwatch watch;
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return complete_ >= count || failed_; });
   waited_seconds_ += watch.seconds();
 }
 
-void SumCourier::end_step() noexcept { wait_for(buckets_.size()); }
+void TensorCourier::end_step() noexcept { wait_for(buckets_.size()); }
 
-bool SumCourier::has_failed() const noexcept {
+bool TensorCourier::has_failed() const noexcept {
   const std::scoped_lock lock(mutex_);
   return failed_;
 }
 
-void SumCourier::fail() noexcept {
+void TensorCourier::fail() noexcept {
   {
     const std::scoped_lock lock(mutex_);
     failed_ = true;
@@ -111,7 +121,7 @@ void SumCourier::fail() noexcept {
   changed_.notify_all();
 }
 
-Courier::Progress SumCourier::advance(Transport& transport) {
+Courier::Progress TensorCourier::advance(Transport& transport) {
   if (stage_ == Stage::idle) {
     const std::scoped_lock lock(mutex_);
     if (complete_ >= posted_) return Progress::idle;
@@ -120,7 +130,7 @@ Courier::Progress SumCourier::advance(Transport& transport) {
     piece_ = {};
   }
   if (stage_ == Stage::idle) {
-    begin_piece(transport);
+    bucket_->gathers ? begin_shards(transport) : begin_piece(transport);
     return Progress::moved;
   }
   if (stage_ == Stage::nodes) {
@@ -131,9 +141,9 @@ Courier::Progress SumCourier::advance(Transport& transport) {
     return Progress::moved;
   }
   if (!all_done(transport, rest_)) return Progress::waiting;
-  scatter();
-  if (piece_.end < bucket_->elements) {
-    begin_piece(transport);
+  bucket_->gathers ? place_shards() : scatter();
+  if (piece_.end < whole_length()) {
+    bucket_->gathers ? begin_shards(transport) : begin_piece(transport);
     return Progress::moved;
   }
   stage_ = Stage::idle;
@@ -145,12 +155,12 @@ Courier::Progress SumCourier::advance(Transport& transport) {
   return Progress::moved;
 }
 
-SumCourier::Range SumCourier::slice_of(int rank) const {
+TensorCourier::Range TensorCourier::slice_of(int rank) const {
   return {piece_.size() * rank / ranks_, piece_.size() * (rank + 1) / ranks_};
 }
 
 // Receives are posted first, so that nothing comes unexpected.
-void SumCourier::begin_piece(Transport& transport) {
+void TensorCourier::begin_piece(Transport& transport) {
   piece_ = {piece_.end, std::min(piece_.end + most_, bucket_->elements)};
   const std::int64_t own = slice_of(rank_).size();
   const int nodes = held_->of(rank_);
@@ -183,7 +193,7 @@ void SumCourier::begin_piece(Transport& transport) {
 }
 
 // `range` of the piece, of one of the rank's nodes.
-void SumCourier::gather(const Range& range, int node, float* to) const {
+void TensorCourier::gather(const Range& range, int node, float* to) const {
   const bool is_last = node + 1 == held_->of(rank_);
   std::int64_t begin = piece_.begin + range.begin;
   const std::int64_t end = piece_.begin + range.end;
@@ -200,7 +210,7 @@ void SumCourier::gather(const Range& range, int node, float* to) const {
   }
 }
 
-void SumCourier::scatter() const {
+void TensorCourier::scatter() const {
   std::int64_t begin = piece_.begin;
   std::int64_t tensor_begin = 0;
   for (const SummedTensor& tensor : bucket_->tensors) {
@@ -215,7 +225,7 @@ void SumCourier::scatter() const {
   }
 }
 
-void SumCourier::add_up() {
+void TensorCourier::add_up() {
   const Range own = slice_of(rank_);
   float* nodes = incoming_.data();
   for (const Addition& addition : held_->additions)
@@ -223,7 +233,7 @@ void SumCourier::add_up() {
   std::copy_n(nodes, own.size(), whole_.data() + own.begin);
 }
 
-void SumCourier::send_sums(Transport& transport) {
+void TensorCourier::send_sums(Transport& transport) {
   const Range own = slice_of(rank_);
   for (int distance = 1; distance < ranks_; ++distance)
     over_messages(own.begin, own.size(), [&](auto first, auto some) {
@@ -232,7 +242,66 @@ void SumCourier::send_sums(Transport& transport) {
     });
 }
 
-bool SumCourier::all_done(Transport& transport, std::vector<Transport::Request>& requests) {
+std::int64_t TensorCourier::whole_length() const {
+  if (!bucket_->gathers) return bucket_->elements;
+  std::int64_t longest = 0;
+  for (int rank = 0; rank < ranks_; ++rank)
+    longest = std::max(longest, shard_elements(*bucket_, rank, ranks_));
+  return longest;
+}
+
+TensorCourier::Range TensorCourier::lane_of(int rank) const {
+  const std::int64_t elements = shard_elements(*bucket_, rank, ranks_);
+  return {std::min(piece_.begin, elements), std::min(piece_.end, elements)};
+}
+
+// visit(elements in the tensor, how many)
+template <class Visit>
+void TensorCourier::over_lane(int rank, Visit visit) const {
+  const Range lane = lane_of(rank);
+  std::int64_t before = 0;
+  for (const SummedTensor& tensor : bucket_->tensors) {
+    const Shard shard = shard_of(tensor.elements, rank, ranks_);
+    const std::int64_t begin = std::max(lane.begin, before);
+    const std::int64_t end = std::min(lane.end, before + shard.size());
+    if (begin < end) visit(tensor.sum + shard.begin + (begin - before), end - begin);
+    before += shard.size();
+  }
+}
+
+void TensorCourier::begin_shards(Transport& transport) {
+  const std::int64_t lane = most_ / ranks_;
+  piece_ = {piece_.end, piece_.end + lane};
+  for (int distance = 1; distance < ranks_; ++distance) {
+    const int from = (rank_ + ranks_ - distance) % ranks_;
+    const std::int64_t count = lane_of(from).size();
+    if (count == 0) continue;
+    rest_.push_back(transport.receive(from, kShards, bytes_of(whole_, from * lane, count)));
+    bytes_received_ += count * std::int64_t{sizeof(float)};
+  }
+  float* to = whole_.data() + rank_ * lane;
+  over_lane(rank_,
+            [&](const float* from, std::int64_t count) { to = std::copy_n(from, count, to); });
+  const std::int64_t own = lane_of(rank_).size();
+  for (int distance = 1; distance < ranks_ && own > 0; ++distance)
+    rest_.push_back(
+        transport.send((rank_ + distance) % ranks_, kShards, bytes_of(whole_, rank_ * lane, own)));
+  stage_ = Stage::shards;
+}
+
+void TensorCourier::place_shards() {
+  const std::int64_t lane = most_ / ranks_;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (rank == rank_) continue;
+    const float* from = whole_.data() + rank * lane;
+    over_lane(rank, [&](float* to, std::int64_t count) {
+      std::copy_n(from, count, to);
+      from += count;
+    });
+  }
+}
+
+bool TensorCourier::all_done(Transport& transport, std::vector<Transport::Request>& requests) {
   std::erase_if(requests, [&](Transport::Request request) { return transport.test(request); });
   return requests.empty();
 }

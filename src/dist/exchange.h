@@ -1,4 +1,5 @@
-// Sums over the ranks of a run: every rank gives what it holds of the tree, all get the whole.
+// Tensors that the ranks of a run make whole together: sums, of which each holds nodes of the tree,
+// and weights, of which each has updated its shard.
 #pragma once
 
 #include <atomic>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "dist/group.h"
+#include "dist/shard.h"
 #include "dist/tree.h"
 
 namespace plimsoll::dist {
@@ -26,16 +28,17 @@ struct Holdings {
 Holdings holdings_of(int parts, int ranks);
 
 // A tensor of f32 that is summed. The rank's nodes lie in the first of `slots`, the last in `sum`,
-// where the whole goes.
+// where the whole goes. One that is gathered lies in `sum` and has no slots.
 struct SummedTensor {
   std::int64_t elements = 0;
   float* sum = nullptr;
   std::vector<float*> slots;
 };
-// Tensors that are summed together, and how many elements they are.
+// Tensors that are exchanged together, and how many elements they are.
 struct Bucket {
   std::vector<SummedTensor> tensors;
   std::int64_t elements = 0;
+  bool gathers = false;  // of every tensor each rank has its shard, and gets those of the others
 };
 
 // Memory that messages are put together in.
@@ -48,13 +51,14 @@ struct Staging {
 // For buckets of at most `elements` and batches of such holdings.
 Staging staging_of(std::span<const Holdings> holdings, int rank, int ranks, std::int64_t elements);
 
-// Sums buckets one after the other. A bucket goes in pieces, a piece in as many slices as there are
-// ranks: each adds up the nodes of its slice, in the tree's order, and tells the others. Allocates
-// nothing after it was made.
-class SumCourier final : public Courier {
+// Makes buckets whole, one after the other. A sum goes in pieces, a piece in as many slices as
+// there are ranks: each adds up the nodes of its slice, in the tree's order, and tells the others.
+// What is gathered goes in pieces, too: each rank tells the others the next of its shards.
+// Allocates nothing after it was made.
+class TensorCourier final : public Courier {
  public:
   // Of all ranks the staging's pieces have the same length.
-  SumCourier(int rank, int ranks, const Staging& staging);
+  TensorCourier(int rank, int ranks, const Staging& staging);
 
   // By the group's owner. Both stay until end_step(); all ranks have the same buckets.
   void begin_step(const Holdings& holdings, std::span<const Bucket> buckets) noexcept;
@@ -77,7 +81,7 @@ class SumCourier final : public Courier {
     std::int64_t end = 0;
     std::int64_t size() const { return end - begin; }
   };
-  enum class Stage : std::uint8_t { idle, nodes, sums };
+  enum class Stage : std::uint8_t { idle, nodes, sums, shards };
 
   Range slice_of(int rank) const;  // of the piece
   void begin_piece(Transport& transport);
@@ -85,6 +89,13 @@ class SumCourier final : public Courier {
   void scatter() const;
   void add_up();
   void send_sums(Transport& transport);
+  // Of what is gathered: the elements of a rank's shards in the piece, and where they lie.
+  Range lane_of(int rank) const;
+  template <class Visit>
+  void over_lane(int rank, Visit visit) const;
+  void begin_shards(Transport& transport);
+  void place_shards();
+  std::int64_t whole_length() const;
   bool all_done(Transport& transport, std::vector<Transport::Request>& requests);
 
   const int rank_;
@@ -106,7 +117,7 @@ class SumCourier final : public Courier {
   Stage stage_ = Stage::idle;
   const Holdings* held_ = nullptr;  // of the bucket under way
   const Bucket* bucket_ = nullptr;
-  Range piece_;  // of the bucket
+  Range piece_;  // of the bucket, or of every rank's shards in it
   std::vector<Transport::Request> nodes_;
   std::vector<Transport::Request> rest_;  // sums, and all that is sent
   std::vector<float> outgoing_;

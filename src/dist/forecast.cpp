@@ -93,23 +93,41 @@ Traffic halving_traffic(double bytes, const Fleet& fleet) {
 
 namespace {
 
+// Over the link of a host goes what all of its ranks send to others: how often what one sends.
+double shared_link(const Fleet& fleet) {
+  if (fleet.hosts <= 1) return 1;
+  const double own = fleet.ranks_of_a_host();
+  return own * (fleet.ranks - own) / (fleet.ranks - 1.0);
+}
+
+double rate_of(const Link& link) { return link.model.share * link.bytes_per_second; }
+
+// Of what is summed up on hosts first.
+double apart_from_hosts(const Fleet& fleet) { return (fleet.hosts - 1.0) / fleet.hosts; }
+
 // Seconds that the sum of a bucket takes.
 double sum_seconds(double bytes, const Link& link, const Fleet& fleet) {
-  const double rate = link.model.share * link.bytes_per_second;
   if (fleet.adds_on_hosts) {
-    const double apart = (fleet.hosts - 1.0) / fleet.hosts;
     const double rounds = 2 * std::log2(static_cast<double>(fleet.ranks));
-    return rounds * link.latency + 2 * apart * bytes / rate + bytes * link.model.work;
+    return rounds * link.latency + 2 * apart_from_hosts(fleet) * bytes / rate_of(link) +
+           bytes * link.model.work;
   }
   const Traffic traffic = direct_traffic(bytes, fleet);
-  // Over the link of a host goes what all of its ranks send to others.
-  const double own = fleet.hosts > 1 ? fleet.ranks_of_a_host() : 1;
-  const double others = fleet.ranks - 1.0;
-  const double apart = fleet.hosts > 1 ? (fleet.ranks - own) / others : 1;
   // What one rank does for a byte is in a rate that was measured.
   const double adding = link.model.share < 1 ? bytes * link.model.work : 0;
   return traffic.rounds * link.latency + (traffic.messages - traffic.rounds) * kSecondsOfAMessage +
-         own * apart * traffic.bytes / rate + adding;
+         shared_link(fleet) * traffic.bytes / rate_of(link) + adding;
+}
+
+// Seconds until all have what each has a shard of.
+double gather_seconds(double bytes, const Link& link, const Fleet& fleet) {
+  if (fleet.adds_on_hosts)
+    return std::log2(static_cast<double>(fleet.ranks)) * link.latency +
+           apart_from_hosts(fleet) * bytes / rate_of(link);
+  const double pieces = std::max(1.0, std::ceil(bytes / kPieceBytes));
+  const double others = fleet.ranks - 1.0;
+  return pieces * (link.latency + (others - 1) * kSecondsOfAMessage) +
+         shared_link(fleet) * others / fleet.ranks * bytes / rate_of(link);
 }
 
 }  // namespace
@@ -122,15 +140,22 @@ Forecast forecast(const RankStep& step, const Link& link, const Fleet& fleet) {
   const double work = fleet.has_core_to_carry() ? 0 : link.model.work * crowding;
   double free = 0;
   double taken = 0;  // from computing, by carrying
+  Forecast found;
   for (const RankStep::Bucket& bucket : step.buckets) {
+    if (bucket.gathers) {
+      // Updates come when all sums are there.
+      free = std::max(bucket.ready * crowding + taken + found.exposed, free) +
+             gather_seconds(bucket.bytes, link, fleet);
+      continue;
+    }
     const double begin = std::max(bucket.ready * crowding + taken, free);
     // What is carried behind backward takes nothing from it.
     if (begin < step.backward_end * crowding + taken) taken += bucket.bytes * work;
     free = begin + sum_seconds(bucket.bytes, link, fleet);
+    found.exposed = std::max(0.0, free - (step.backward_end * crowding + taken));
   }
-  Forecast found;
   found.compute = alone + taken;
-  found.exposed = std::max(0.0, free - (step.backward_end * crowding + taken));
+  found.exposed = std::max(found.exposed, free - found.compute);
   found.waiting = found.compute * link.model.spread * expected_excess(fleet.ranks);
   // Words before and behind a step.
   constexpr double kWords = 2;

@@ -29,10 +29,11 @@ std::string link_text(const Link& link);
 
 // A step of one rank that waits for nobody.
 struct RankStep {
-  // Sums in the order they are ready; seconds since the step began.
+  // Sums in the order they are ready, then updated weights; seconds since the step began.
   struct Bucket {
     double ready = 0;
     double bytes = 0;
+    bool gathers = false;  // comes once, where a sum goes and comes back
   };
   std::vector<Bucket> buckets;
   double backward_end = 0;  // seconds; what is exchanged until then costs no time of the link
@@ -59,7 +60,7 @@ struct Fleet {
 struct Forecast {
   double seconds = 0;     // of a step
   double compute = 0;     // of it, with the work of carrying where no core is free for that
-  double exposed = 0;     // of it, exchanging behind backward
+  double exposed = 0;     // of it, exchanging behind backward and behind updates
   double waiting = 0;     // of it, for the slowest
   double efficiency = 0;  // a step alone / a step of all
 };

@@ -132,6 +132,50 @@ void Group::broadcast(int from, std::span<std::byte> bytes) {
   }
 }
 
+// Piece by piece, so that no message is long; `route` makes the messages of a slice's.
+template <class Route>
+void Group::move_slices(Slices slices, Route route) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  expect(slices.size() == index(ranks_), "a slice for every rank");
+  std::size_t longest = 0;
+  for (const std::span<std::byte> slice : slices) longest = std::max(longest, slice.size());
+  std::vector<Message> messages;
+  for (std::size_t at = 0; at < longest; at += kPiece) {
+    messages.clear();
+    for (int rank = 0; rank < ranks_; ++rank) {
+      const std::span<std::byte> slice = slices[index(rank)];
+      if (at < slice.size())
+        route(rank, slice.subspan(at, std::min(kPiece, slice.size() - at)), messages);
+    }
+    begin(messages);
+    end();
+  }
+}
+
+void Group::gather_slices(int to, Slices slices) {
+  move_slices(slices, [&](int rank, std::span<std::byte> piece, std::vector<Message>& messages) {
+    if (rank_ == to && rank != to) messages.push_back({.peer = rank, .in = piece});
+    if (rank_ == rank && rank != to)
+      messages.push_back({.peer = to, .is_send = true, .out = piece});
+  });
+}
+
+void Group::scatter_slices(int from, Slices slices) {
+  move_slices(slices, [&](int rank, std::span<std::byte> piece, std::vector<Message>& messages) {
+    if (rank_ == from && rank != from)
+      messages.push_back({.peer = rank, .is_send = true, .out = piece});
+    if (rank_ == rank && rank != from) messages.push_back({.peer = from, .in = piece});
+  });
+}
+
+void Group::all_gather_slices(Slices slices) {
+  move_slices(slices, [&](int rank, std::span<std::byte> piece, std::vector<Message>& messages) {
+    if (rank != rank_) messages.push_back({.peer = rank, .in = piece});
+    for (int other = 0; rank == rank_ && other < ranks_; ++other)
+      if (other != rank_) messages.push_back({.peer = other, .is_send = true, .out = piece});
+  });
+}
+
 void Group::carry_for(Courier* courier) {
   std::unique_lock lock(mutex_);
   awaits_round_ = true;

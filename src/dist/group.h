@@ -71,6 +71,12 @@ class Group {
   static constexpr std::size_t kLongestText = std::size_t{64} << 20;
   // The bytes of rank `from` to all others.
   void broadcast(int from, std::span<std::byte> bytes);
+  // Bytes of which slice r is rank r's: all come to rank `to`, or go there from rank `from`, or
+  // each rank gets those of all others. Who has nothing to do with a slice may leave it empty.
+  using Slices = std::span<const std::span<std::byte>>;
+  void gather_slices(int to, Slices slices);
+  void scatter_slices(int from, Slices slices);
+  void all_gather_slices(Slices slices);
 
   // From now on the thread carries for `courier` too; null: no more, and advance() has returned.
   void carry_for(Courier* courier);
@@ -106,6 +112,8 @@ class Group {
 
   void begin(std::span<const Message> messages);
   void end();
+  template <class Route>
+  void move_slices(Slices slices, Route route);
   void run(const MakeTransport& make) noexcept;
   // Until the group stops or fails.
   void carry(Transport& transport, std::unique_lock<std::mutex>& lock);

@@ -29,7 +29,7 @@ class RankExchange final : public ExchangeCarrier {
   // From the next step on; the same on all ranks.
   void exchange_as(Exchanging mode) { mode_ = mode; }
   Exchanging mode() const { return mode_; }
-  const dist::SumCourier& courier() const { return courier_; }
+  const dist::TensorCourier& courier() const { return courier_; }
 
   void prepare(std::size_t tape, std::span<const Exchange> exchanges, std::byte* arena) override;
   void begin_step(std::size_t tape) noexcept override;
@@ -46,7 +46,7 @@ class RankExchange final : public ExchangeCarrier {
   std::size_t held_ = 0;                            // posts that wait for the end of backward
   std::vector<std::vector<dist::Bucket>> buckets_;  // per tape
   const dist::Holdings* holdings_ = nullptr;
-  dist::SumCourier courier_;
+  dist::TensorCourier courier_;
 };
 
 }  // namespace plimsoll

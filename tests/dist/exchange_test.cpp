@@ -86,7 +86,7 @@ float tree_sum(int begin, int end, std::int64_t element) {
 struct RankState {
   std::vector<std::vector<float>> memory;
   std::vector<Bucket> buckets;
-  std::unique_ptr<SumCourier> courier;
+  std::unique_ptr<TensorCourier> courier;
   std::unique_ptr<Transport> transport;
 };
 
@@ -134,7 +134,7 @@ Meeting meet(int parts, int ranks, const Shape& shape, std::int64_t piece, std::
   for (int r = 0; r < ranks; ++r) {
     RankState& rank = meeting.ranks[at(r)];
     const Staging staging = staging_of({&meeting.holdings, 1}, r, ranks, piece);
-    rank.courier = std::make_unique<SumCourier>(r, ranks, staging);
+    rank.courier = std::make_unique<TensorCourier>(r, ranks, staging);
     rank.transport = std::move(transports[at(r)]);
     if (seed != 0)
       rank.transport = std::make_unique<FickleTransport>(std::move(rank.transport),
@@ -316,7 +316,7 @@ TEST(Exchange, IsCarriedByTheThreadsOfGroups) {
 
 TEST(Exchange, AFailureWakesWhoeverWaits) {
   Meeting meeting = meet(2, 2, {{8}}, 8);
-  SumCourier& courier = *meeting.ranks[0].courier;
+  TensorCourier& courier = *meeting.ranks[0].courier;
   courier.begin_step(meeting.holdings, meeting.ranks[0].buckets);
   courier.post();
   EXPECT_FALSE(courier.has_failed());

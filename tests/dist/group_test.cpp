@@ -66,6 +66,45 @@ TEST(Group, BroadcastsFromAnyRank) {
                 Nothing(static_cast<std::size_t>(ranks)));
 }
 
+// Slice r is long enough for two messages where r is 1, and empty where it is 2.
+std::vector<std::vector<std::byte>> slices_of(int ranks) {
+  std::vector<std::vector<std::byte>> slices(static_cast<std::size_t>(ranks));
+  for (std::size_t rank = 0; rank < slices.size(); ++rank)
+    slices[rank].resize(rank == 1 ? (std::size_t{1} << 20) + 5 : rank == 2 ? 0 : 10 + rank);
+  return slices;
+}
+
+// The bytes of slices that are all `value(rank)`.
+template <class Value>
+void expect_slices(const std::vector<std::vector<std::byte>>& slices, Value value) {
+  for (std::size_t rank = 0; rank < slices.size(); ++rank)
+    EXPECT_EQ(slices[rank], std::vector(slices[rank].size(), std::byte(value(rank)))) << rank;
+}
+
+TEST(Group, MovesSlicesToOneFromOneAndToAll) {
+  for (const int ranks : {1, 2, 3, 5})
+    EXPECT_EQ(run_ranks(ranks,
+                        [](Group& group) {
+                          auto slices = slices_of(group.ranks());
+                          const auto own = static_cast<std::size_t>(group.rank());
+                          const std::vector<std::span<std::byte>> views(slices.begin(),
+                                                                        slices.end());
+                          std::ranges::fill(slices[own], std::byte(own + 1));
+                          group.gather_slices(0, views);
+                          if (group.rank() == 0) {
+                            expect_slices(slices, [](std::size_t rank) { return rank + 1; });
+                            for (auto& slice : slices)
+                              for (std::byte& byte : slice) byte ^= std::byte{0x40};
+                          }
+                          group.scatter_slices(0, views);
+                          EXPECT_EQ(slices[own],
+                                    std::vector(slices[own].size(), std::byte((own + 1) ^ 0x40)));
+                          group.all_gather_slices(views);
+                          expect_slices(slices, [](std::size_t rank) { return (rank + 1) ^ 0x40; });
+                        }),
+              Nothing(static_cast<std::size_t>(ranks)));
+}
+
 // Sends its rank's number to the next rank as often as it is asked to.
 class Ring : public Courier {
  public:
