@@ -209,6 +209,7 @@ Entry add_check(CLI::App& command) {
       "look/");
   return [settings, &command] {
     settings->check();
+    settings->check_sharding();
     settings->has_data = command.count("--data") > 0;
     return run(*settings);
   };

@@ -24,6 +24,7 @@
 #include "machine/team.h"
 #include "run/checkpoint.h"
 #include "run/rate_sweep.h"
+#include "run/run_ranks.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -72,11 +73,8 @@ class Bench {
   Bench(Settings& s, const job::Budget& budget, int threads)
       : s_(s),
         data_(dist::make_on_all(s.place.group, [&] { return training_data(s, budget, threads); })),
-        ready_(dist::make_on_all(s.place.group, [&] {
-          job::Ready ready = job::make_ready(s, &data_, budget, threads, kBeside);
-          job::require_fit(ready, s, &data_, threads, kBeside);
-          return ready;
-        })) {
+        ready_(job::make_ready_on_all(s, &data_, budget, threads, kBeside)) {
+    dist::do_on_all(s.place.group, [&] { job::require_fit(ready_, s, &data_, threads, kBeside); });
     const nn::Input input = s.model.input();
     ready_.trainer.open(s.memory.spill);
     check_held(ready_.run.plan, Bytes{budget.bytes}, budget.bound_by, memory_usage().now());
@@ -90,7 +88,12 @@ class Bench {
   void restore() {
     Trainer& trainer = ready_.trainer;
     initialise(trainer.session(), trainer.step_graph(), static_cast<std::uint64_t>(s_.seed));
-    if (!s_.weights.empty()) job::begin_with(s_.weights, {.by_name = s_.weights_by_name}, trainer);
+    if (s_.weights.empty()) return;
+    dist::do_on_all(s_.place.group, [&] {
+      trainer.shards().lead(
+          [&] { job::begin_with(s_.weights, {.by_name = s_.weights_by_name}, trainer); });
+    });
+    share_tensors(s_.place.group, trainer);
   }
   RunData data() {
     return {.train = *pipeline_,
@@ -252,6 +255,7 @@ void check(const Settings& s) {
 int run(Settings& s, dist::Group* group) {
   s.place = dist::place_in(group);
   check_parts(s.place.ranks, s.memory.accumulate);
+  s.check_sharding();
   std::vector<double> rates;
   if (!s.grid.empty()) rates = parse_grid(s.grid);
   const bool quiet = s.common.is_quiet() || !s.place.leads();

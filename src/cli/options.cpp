@@ -84,6 +84,12 @@ void add_data_options(CLI::App& command, job::TrainingSettings& s, const std::st
   add_options(command, s.reading);
 }
 
+void add_sharding(CLI::App& command, job::MemorySettings& s) {
+  command.add_flag("--shard-optimizer", s.shard_optimizer,
+                   "ranks share out what the optimizer remembers and averages; lossless, and taken "
+                   "where the budget needs it");
+}
+
 void add_watch_options(CLI::App& command, job::RunSettings& s) {
   begin_group(command, "watch");
   command.add_option("--watch", s.watch, "loss, layers (and look into them now and then) or off")
@@ -166,6 +172,7 @@ void add_options(CLI::App& command, job::DataSettings& s) {
 void add_options(CLI::App& command, job::TrainingSettings& s, const std::string& data) {
   add_options(command, s.model);
   add_options(command, s.memory);
+  add_sharding(command, s.memory);
   add_threads(command, s.threads);
   add_kernels(command, s.kernels);
   add_data_options(command, s, data);
@@ -175,6 +182,7 @@ void add_options(CLI::App& command, job::TrainingSettings& s, const std::string&
 void add_options(CLI::App& command, job::RunSettings& s, const std::string& data) {
   add_options(command, s.model);
   add_options(command, s.memory);
+  add_sharding(command, s.memory);
   add_threads(command, s.threads);
   add_kernels(command, s.kernels);
   add_data_options(command, s, data);

@@ -129,7 +129,8 @@ Json plan_json(const Settings& s, const job::Ready& ready, const FrameworkEstima
             {"batch", s.model.batch},
             {"image", fmt::format("{}x{}", input.image.h, input.image.w)},
             {"classes", s.model.class_count()},
-            {"optimizer", s.optimizer_options().name}};
+            {"optimizer", s.optimizer_options().name},
+            {"optimizer_shards", ready.trainer.step_graph().shards}};
   json.update(plan_summary_json(run));
   json.update(Json{
       {"arena_bytes", ready.trainer.planned().arena_bytes()},
@@ -196,6 +197,7 @@ void print_plan(const Settings& s, const job::Ready& ready, const FrameworkEstim
              s.model.batch, s.model.batch_max ? " (the largest that fits)" : "", input.image.h,
              input.image.w, s.model.class_count(), s.optimizer_options().name, threads,
              budget_text(run.budget), ledger_text(run));
+  if (const std::string text = job::shard_text(ready); !text.empty()) fmt::print("{}\n", text);
   fmt::print("{}{}\n", lossy_text(s.memory, s.model), means_text(ready.trainer, run));
   fmt::print("smallest budget {} · fastest plan {}\n", to_string(Bytes{run.plan.floor_bytes}),
              to_string(Bytes{run.plan.unlimited_bytes}));
@@ -214,6 +216,7 @@ int run(Settings& s) {
   // Ranks of a host share its cores.
   if (s.ranks.ranks > 1 && !s.threads)
     s.threads = std::max<std::int64_t>(1, usable_cores() / s.ranks.ranks_of_a_host());
+  s.check_sharding();
   const int threads = use_threads(s.threads);
   job::Budget budget = budget_of(s.memory);
   if (s.ranks.ranks > 1) budget = split_budget(budget, s.ranks.ranks_of_a_host());
@@ -222,14 +225,14 @@ int run(Settings& s) {
     data = job::load_data(s, budget, threads, reading_bar(s.data, s.common.is_quiet()));
   const job::TrainingData* given = data ? &*data : nullptr;
   if (s.measure) measure_times(s, given, threads);
-  job::Ready ready = job::make_ready(s, given, budget, threads);
+  job::Ready ready = job::make_ready_on_all(s, given, budget, threads);
   if (!s.check_file.empty()) {
     check_plan_file(ready.trainer, s.check_file);
     return 0;
   }
   const bool fits = ready.run.plan.fits;
   std::vector<job::Lever> levers;
-  if (!fits) levers = find_levers(job::variants_of(s, given, threads), s.memory, ready.run);
+  if (!fits) levers = job::levers_of(ready, s, given, threads);
   const FrameworkEstimate frameworks = estimate_frameworks(
       op_table(), s.model.input(), s.model.factory(),
       static_cast<std::int64_t>(optimizer_op(s.optimizer_options()).slots.size()));

@@ -50,7 +50,7 @@ dist::RankStep step_of(const job::Ready& ready, std::int64_t parts_of_rank) {
       bytes += static_cast<double>(graph.spec(sum).bytes());
     const auto begin =
         std::clamp<std::size_t>(static_cast<std::size_t>(exchange.begin), 0, begins.size() - 1);
-    step.buckets.push_back({before + begins[begin] * scale, bytes});
+    step.buckets.push_back({before + begins[begin] * scale, bytes, exchange.gathers});
   }
   step.backward_end = before + step.backward_end * scale;
   step.seconds = before + last;
@@ -124,9 +124,11 @@ RankForecast forecast_ranks(const ForecastOptions& options, const job::Ready& re
   };
   for (int ranks = 1; ranks < options.ranks; ranks *= 2) row(ranks);
   row(static_cast<int>(options.ranks));
-  for (const dist::RankStep::Bucket& bucket : step_of(ready, 1).buckets) {
-    ++found.buckets;
-    found.exchanged += static_cast<std::int64_t>(bucket.bytes);
+  const Graph& graph = ready.trainer.tapes().graph(0);
+  for (const Exchange& exchange : ready.trainer.planned().tape(0).exchanges) {
+    for (const ValueId out : graph.node(exchange.node).out)
+      (exchange.gathers ? found.gathered : found.exchanged) += graph.spec(out).bytes();
+    found.buckets += exchange.gathers ? 0 : 1;
   }
   return found;
 }
@@ -136,13 +138,17 @@ std::string forecast_text(const RankForecast& found, const ForecastOptions& opti
   const dist::LinkModel model = dist::parse_link(words, "--link").model;
   std::string text = fmt::format(
       "\n{} ranks on {} host{}: {} each, {} a host with mpirun's {}\n"
-      "{} are summed over all ranks in a step, in {} buckets\n"
+      "{} are summed over all ranks in a step, in {} buckets{}\n"
       "forecast over {}, {:.0f} % of its rate, times of a rank spread by {:.1f} %:\n"
       "  {:>6}{:>12}{:>12}{:>22}{:>20}\n",
       options.ranks, found.hosts, found.hosts == 1 ? "" : "s", to_string(Bytes{found.rank_bytes}),
       to_string(Bytes{found.host_bytes}), to_string(Bytes{kLauncherBytes}),
-      to_string(Bytes{found.exchanged}), found.buckets, words, 100 * model.share,
-      100 * model.spread, "ranks", "images/s", "efficiency", "exposed exchange", "for the slowest");
+      to_string(Bytes{found.exchanged}), found.buckets,
+      found.gathered == 0
+          ? ""
+          : fmt::format("; {} of weights are gathered", to_string(Bytes{found.gathered})),
+      words, 100 * model.share, 100 * model.spread, "ranks", "images/s", "efficiency",
+      "exposed exchange", "for the slowest");
   const double alone = found.rows.front().images_per_second;
   for (const RankForecast::Row& row : found.rows)
     text += fmt::format("  {:>6}{:>12.1f}{:>10.0f} %{:>20.3f} s{:>18.3f} s\n", row.ranks,
@@ -197,6 +203,7 @@ nlohmann::ordered_json forecast_json(const RankForecast& found) {
                               {"host_bytes", found.host_bytes},
                               {"buckets", found.buckets},
                               {"summed_bytes", found.exchanged},
+                              {"gathered_bytes", found.gathered},
                               {"forecast", nlohmann::ordered_json::array()}};
   const double alone = found.rows.front().images_per_second;
   for (const RankForecast::Row& row : found.rows)

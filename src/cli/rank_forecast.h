@@ -35,6 +35,7 @@ struct RankForecast {
   int hosts = 1;
   std::int64_t buckets = 0;
   std::int64_t exchanged = 0;  // bytes that every rank has summed in a step
+  std::int64_t gathered = 0;   // bytes of weights that ranks gather in it
   // Alone, and for twice as many each time up to all.
   struct Row {
     int ranks = 1;

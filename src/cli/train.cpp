@@ -122,6 +122,7 @@ void check(Settings& s, dist::Group* group) {
   const auto check_here = [&] {
     s.check();
     s.check_run_options();
+    s.check_sharding();
     check_parts(s.place.ranks, s.memory.accumulate);
     if (s.model.batch_max && s.place.ranks > 1)
       throw UsageError({.where = "--batch",

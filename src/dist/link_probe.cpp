@@ -46,7 +46,7 @@ std::vector<Round> sum_rounds(Group& group, std::int64_t elements, int buckets) 
   const Holdings holdings = holdings_of(group.ranks(), group.ranks());
   const Staging staging = staging_of({&holdings, 1}, group.rank(), group.ranks(), elements);
   std::vector<float> values(static_cast<std::size_t>(elements), 1);
-  SumCourier courier(group.rank(), group.ranks(), staging);
+  TensorCourier courier(group.rank(), group.ranks(), staging);
   const std::vector<Bucket> all(
       static_cast<std::size_t>(buckets),
       {.tensors = {{.elements = elements, .sum = values.data(), .slots = {}}},

@@ -165,6 +165,10 @@ TensorView Session::view(std::size_t index, std::string_view name) const {
   bug("only inputs, results and residents can be viewed");
 }
 
+std::span<std::byte> Session::room() const {
+  return {arena_->at(resident_bytes()), static_cast<std::size_t>(arena_bytes() - resident_bytes())};
+}
+
 TensorView Session::resident(std::string_view name) const {
   const Resident& resident = find_resident(name);
   return {arena_->at(resident.offset), resident.spec, resident.spec.image_elements()};

@@ -45,6 +45,8 @@ class Session : public PlannedTapes {
   TensorView view(std::size_t tape, std::string_view name) const;
   // A resident of any tape.
   TensorView resident(std::string_view name) const;
+  // What steps work in, behind the residents: anybody's between two of them.
+  std::span<std::byte> room() const;
 
  private:
   struct BoundInstruction;

@@ -114,6 +114,7 @@ struct OpDef {
   Arithmetic arithmetic = Arithmetic::none;
   bool cheap_to_repeat = false;  // recomputing costs about one pass over memory
   bool exchanged = false;        // its outputs, over inputs, hold when ranks have exchanged them
+  bool gathered = false;         // by that alone: of each every rank has updated its shard
   bool joins_filters = false;    // several over one in[0] are one with the filters in[1] of all
   Form form = Form::other;
   Absorbs absorbs = {};

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "interop/match.h"
+#include "step/averages.h"
 #include "zoo/zoo.h"
 
 namespace plimsoll::job {
@@ -67,7 +68,12 @@ void take_optimizer(const interop::ImportedFile& file, const interop::Matching& 
     }
     taken.push_back(found->second);
   }
-  interop::load(file, taken, ours);
+  const Shards shards = trainer.shards();
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    shards.clear(ours[i]);
+    interop::load(file, {taken[i]}, {ours[i]});
+    shards.store(ours[i]);
+  }
   begun.optimizer_steps = theirs.steps;
   begun.news.push_back(fmt::format("the optimizer goes on: {}, {} tensors, {} steps done",
                                    theirs.name, taken.size(), theirs.steps));
@@ -97,7 +103,7 @@ Begun begin_with(const interop::ImportedFile& file, const Beginning& how, const 
                      ? "--weights-by-name takes those alone whose layers have the same names"
                      : "these are of --model " + file.network});
   interop::load(file, matching.matches, weight_tensors(trainer.session(), step));
-  start_averages(trainer.session(), step);
+  start_averages(trainer.shards());
   Begun begun;
   begun.news.push_back(
       fmt::format("weights from {}: {}, {} tensors", path, file.format, matching.matches.size()));

@@ -15,6 +15,8 @@ struct MemorySettings {
   std::string stash = "f32";  // or f16
   std::string spill;          // directory; empty: no spilling
   std::int64_t accumulate = 1;
+  // Ranks share out what the optimizer remembers; not among a run's words, as they are not.
+  bool shard_optimizer = false;
 
   // Checks all of them, for images in f32 or bf16; UsageError, DataError for a spill directory that
   // cannot be used.

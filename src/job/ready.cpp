@@ -1,7 +1,11 @@
 #include "job/ready.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
+#include "dist/agreement.h"
 #include "ops/table.h"
 #include "run/run.h"
 
@@ -25,6 +29,14 @@ PipelineBytes reading_bytes(const TrainingSettings& settings, const TrainingData
                                             data->validation->index(), data->largest));
 }
 
+bool all_of_ranks(dist::Group* group, bool mine) {
+  if (group == nullptr) return mine;
+  std::vector<std::byte> all(static_cast<std::size_t>(group->ranks()));
+  const std::byte own{mine};
+  group->all_gather({&own, 1}, all);
+  return std::ranges::all_of(all, [](std::byte one) { return one != std::byte{0}; });
+}
+
 }  // namespace
 
 VariantMaker variants_of(const TrainingSettings& settings, const TrainingData* data, int threads,
@@ -38,6 +50,7 @@ VariantMaker variants_of(const TrainingSettings& settings, const TrainingData* d
                            .train_batches = {batch},
                            .accumulate = accumulate,
                            .place = settings.place,
+                           .shard_optimizer = settings.memory.shard_optimizer,
                            .evaluate_batches = {batch},
                            .task = settings.task(data ? data->train.get() : nullptr),
                            .l2 = settings.l2,
@@ -103,12 +116,49 @@ Ready make_ready(TrainingSettings& settings, const TrainingData* data, const Bud
   return {std::move(variant.trainer), std::move(run)};
 }
 
+Ready make_ready_on_all(TrainingSettings& settings, const TrainingData* data, const Budget& budget,
+                        int threads, const Beside& beside) {
+  const dist::RankPlace& place = settings.place;
+  const auto make = [&] { return make_ready(settings, data, budget, threads, beside); };
+  std::optional<Ready> ready = dist::make_on_all(place.group, make);
+  const bool may_shard =
+      place.ranks > 1 && !settings.memory.shard_optimizer && settings.remembers();
+  if (!may_shard || all_of_ranks(place.group, ready->run.plan.fits)) return std::move(*ready);
+  const std::int64_t unsharded = ready->run.plan.floor_bytes;
+  ready.reset();
+  settings.memory.shard_optimizer = true;
+  ready = dist::make_on_all(place.group, make);
+  ready->unsharded_bytes = unsharded;
+  return std::move(*ready);
+}
+
+std::string shard_text(const Ready& ready) {
+  const StepGraph& step = ready.trainer.step_graph();
+  if (step.shards == 1) return {};
+  return fmt::format(
+      "what the optimizer remembers is shared out over {} ranks{}", step.shards,
+      ready.unsharded_bytes == 0
+          ? ""
+          : fmt::format(": without --shard-optimizer each would need {}, which the budget does not "
+                        "have",
+                        to_string(Bytes{ready.unsharded_bytes})));
+}
+
+std::vector<Lever> levers_of(const Ready& ready, const TrainingSettings& settings,
+                             const TrainingData* data, int threads, const Beside& beside) {
+  std::vector<Lever> levers =
+      find_levers(variants_of(settings, data, threads, beside), settings.memory, ready.run);
+  if (ready.unsharded_bytes > 0)
+    levers.insert(levers.begin(), {"--shard-optimizer", ready.run.plan.floor_bytes,
+                                   fmt::format("lossless, and taken already: without it {}",
+                                               to_string(Bytes{ready.unsharded_bytes}))});
+  return levers;
+}
+
 void require_fit(const Ready& ready, const TrainingSettings& settings, const TrainingData* data,
                  int threads, const Beside& beside) {
   if (!ready.run.plan.fits)
-    throw refusal(
-        ready.trainer, ready.run,
-        find_levers(variants_of(settings, data, threads, beside), settings.memory, ready.run));
+    throw refusal(ready.trainer, ready.run, levers_of(ready, settings, data, threads, beside));
 }
 
 }  // namespace plimsoll::job

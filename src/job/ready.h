@@ -27,10 +27,23 @@ VariantMaker variants_of(const TrainingSettings& settings, const TrainingData* d
 struct Ready {
   Trainer trainer;
   PlannedRun run;
+  // The smallest budget without --shard-optimizer, where that was not asked for and taken.
+  std::int64_t unsharded_bytes = 0;
 };
 // The largest batch, where that was asked for, is put into settings.model.batch.
 Ready make_ready(TrainingSettings& settings, const TrainingData* data, const Budget& budget,
                  int threads, const Beside& beside = {});
+
+// The same by all ranks, each within its own budget: where one does not fit, all share out what the
+// optimizer remembers, which changes no bit, and settings.memory says so.
+Ready make_ready_on_all(TrainingSettings& settings, const TrainingData* data, const Budget& budget,
+                        int threads, const Beside& beside = {});
+// Who remembers what of the optimizer, for people; empty where ranks do not share that out.
+std::string shard_text(const Ready& ready);
+
+// What would help a plan that does not fit, and what was taken already.
+std::vector<Lever> levers_of(const Ready& ready, const TrainingSettings& settings,
+                             const TrainingData* data, int threads, const Beside& beside = {});
 
 // Throws the refusal, with levers, of a plan that does not fit.
 void require_fit(const Ready& ready, const TrainingSettings& settings, const TrainingData* data,

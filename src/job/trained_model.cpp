@@ -168,7 +168,7 @@ void load(const TrainedModel& trained, const Trainer& trainer) {
   for (NamedTensor& tensor : tensors)
     if (trained.uses_average && own->find(average_name(tensor.name)) != nullptr)
       tensor.name = average_name(tensor.name);
-  load_tensors(*own, tensors);
+  load_tensors(*own, tensors, trainer.shards());
 }
 
 }  // namespace

@@ -27,10 +27,8 @@ Training::Training(RunSettings settings, const Budget& budget, int threads, Trai
   if (s_.place.leads() && !memory_file_system(s_.out.empty() ? "runs" : s_.out).empty())
     beside_.files_in_memory = files_of(s_, data_, s_.model.input());
   // What comes later must fit too; so it is planned before anything starts.
-  ready_.emplace(dist::make_on_all(s_.place.group, [&] {
-    if (thaws()) thawed_bytes_ = make_stage(false).run.plan.total_bytes;
-    return make_stage(true);
-  }));
+  if (thaws()) thawed_bytes_ = make_stage(false).run.plan.total_bytes;
+  ready_.emplace(make_stage(true));
   s_.settle(data_, s_.model.input());
   s_.run.budget_bytes = budget_.bytes;
   if (hooks_.crowding) s_.run.crowding = hooks_.crowding;
@@ -73,10 +71,10 @@ bool Training::is_complete() const {
 Ready Training::make_stage(bool frozen) {
   RunSettings stage = s_;
   if (!frozen) stage.thawed = std::exchange(stage.freeze, "");
-  Ready ready = make_ready(stage, &data_, budget_, threads_, beside_);
+  Ready ready = make_ready_on_all(stage, &data_, budget_, threads_, beside_);
   s_.model.batch = stage.model.batch;
   s_.model.batch_max = false;
-  require_fit(ready, stage, &data_, threads_, beside_);
+  dist::do_on_all(s_.place.group, [&] { require_fit(ready, stage, &data_, threads_, beside_); });
   return ready;
 }
 
@@ -126,6 +124,7 @@ void Training::describe() {
                          ? fmt::format("; {} after epoch {}, in {}", thawing_text(),
                                        s_.unfreeze_after, to_string(Bytes{thawed_bytes_}))
                          : ""));
+  if (const std::string text = shard_text(*ready_); !text.empty()) news_.push_back(text);
   if (const int workers = ready_->run.plan.workers; workers < threads_)
     news_.push_back(fmt::format("{} data worker{} instead of {}: more do not fit the budget",
                                 workers, workers == 1 ? "" : "s", threads_));
@@ -139,9 +138,7 @@ void Training::describe() {
 }
 
 void Training::load(Trainer& trainer) {
-  dist::do_on_all(s_.place.group, [&] {
-    if (s_.place.leads()) load_here(trainer);
-  });
+  dist::do_on_all(s_.place.group, [&] { trainer.shards().lead([&] { load_here(trainer); }); });
   share_tensors(s_.place.group, trainer);
   from_ = share_state(s_.place.group, from_);
 }
@@ -226,8 +223,7 @@ void Training::open_next_stage() {
     from_ = share_state(s_.place.group, from_);
   }
   s_.run.pause_after = thaws() && from_.epoch < s_.unfreeze_after ? s_.unfreeze_after : 0;
-  if (thaws() && s_.run.pause_after == 0)
-    ready_.emplace(dist::make_on_all(s_.place.group, [&] { return make_stage(false); }));
+  if (thaws() && s_.run.pause_after == 0) ready_.emplace(make_stage(false));
   if (!is_first)
     news_.push_back(
         fmt::format("epoch {}: {} from here on; what thaws learns at {:g} x the rate (--thaw-lr)",

@@ -61,6 +61,7 @@ class Training {
   // What is the same on all ranks, or else refused.
   void compare_ranks();
   bool thaws() const { return !s_.freeze.empty() && s_.unfreeze_after > 0; }
+  // By all ranks. BudgetError if it does not fit one of them.
   Ready make_stage(bool frozen);
   // What is frozen behind --unfreeze-after.
   std::string thawing_text() const;

@@ -103,6 +103,24 @@ void TrainingSettings::check() const {
   memory.check(model.is_short());
 }
 
+void TrainingSettings::check_sharding() const {
+  if (!memory.shard_optimizer) return;
+  if (place.ranks == 1)
+    throw UsageError({.where = "--shard-optimizer",
+                      .got = "one rank, which holds all that the optimizer remembers",
+                      .expected = "expected several to share it out",
+                      .hint = "--ranks N starts them"});
+  if (!remembers())
+    throw UsageError({.where = "--shard-optimizer",
+                      .got = "an optimizer that remembers nothing, and no --ema",
+                      .expected = "expected something for ranks to share out",
+                      .hint = "without it the run is the same"});
+}
+
+bool TrainingSettings::remembers() const {
+  return average > 0 || !optimizer_op(optimizer_options()).slots.empty();
+}
+
 void TrainingSettings::settle_normalise() {
   std::string wanted = model.network_text().empty() ? "" : model.network().preprocessing;
   if (!weights.empty())

@@ -64,6 +64,10 @@ struct TrainingSettings {
   Tuning tuning() const;
   // Reads `kernels`, if there is such a file. DataError.
   KernelChoice kernel_choice() const;
+  // UsageError for ranks, once it is known how many they are, that have nothing to share out.
+  void check_sharding() const;
+  // Whether the optimizer remembers anything that ranks could share out.
+  bool remembers() const;
   // A detector that begins with weights keeps its BatchNorms as they are, as torchvision's do: its
   // batches are too small to tell statistics by.
   bool keeps_statistics() const;

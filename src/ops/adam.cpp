@@ -5,8 +5,8 @@ namespace plimsoll::ops {
 namespace {
 
 // [w, dw, m, v, lr, step, norm]
-Specs infer(const Attrs&, std::span<const Spec> in) {
-  Specs out = infer_update(in, 2, 1);
+Specs infer(const Attrs& attrs, std::span<const Spec> in) {
+  Specs out = infer_update(attrs, in, 2, 1);
   if (in[5] != plain({1}, DType::i64)) refuse("step is " + to_string(in[5]), "i64[1] is needed");
   return out;
 }
@@ -20,6 +20,7 @@ void update(const Attrs& attrs, const Args& args) noexcept {
   const double beta2 = attrs.real("beta2");
   const bool decoupled = attrs.flag("decoupled");
   const double corrected = lr * std::sqrt(1 - std::pow(beta2, step)) / (1 - std::pow(beta1, step));
+  const auto [first, count] = updated_elements(attrs, args.in[0].spec);
   for_real(args.in[0].spec.dtype, [&]<class T>(T) {
     const auto rate = static_cast<T>(corrected);
     const auto by = static_cast<T>(factor);
@@ -28,11 +29,11 @@ void update(const Attrs& attrs, const Args& args) noexcept {
     const auto rest1 = static_cast<T>(1 - beta1);
     const auto rest2 = static_cast<T>(1 - beta2);
     const auto epsilon = static_cast<T>(attrs.real("epsilon"));
-    const T* g = args.in[1].as<T>();
-    T* w = args.out[0].as<T>();
+    const T* g = args.in[1].as<T>() + first;
+    T* w = args.out[0].as<T>() + first;
     T* m = args.out[1].as<T>();
     T* v = args.out[2].as<T>();
-    over_elements(args.in[0].spec, [=](std::int64_t i) {
+    over_elements(count, [=](std::int64_t i) {
       const T slope = g[i] * by + inside * w[i];
       w[i] -= outside * w[i];
       m[i] += (slope - m[i]) * rest1;
@@ -50,7 +51,15 @@ std::vector<Sample> samples() {
   const SampleInput norm{plain({1}, DType::f64), SampleInput::Fill::positive};
   return {{.in = {tensor, tensor, tensor, square, lr, step, norm}},
           {.in = {tensor, tensor, tensor, square, lr, step, norm},
-           .attrs = {{"decoupled", std::int64_t{1}}, {"weight_decay", 0.01}, {"clip_norm", 0.1}}}};
+           .attrs = {{"decoupled", std::int64_t{1}}, {"weight_decay", 0.01}, {"clip_norm", 0.1}}},
+          {.in = {tensor,
+                  tensor,
+                  {plain({90})},
+                  {plain({90}), SampleInput::Fill::positive},
+                  lr,
+                  step,
+                  norm},
+           .attrs = {{"first", std::int64_t{48}}, {"count", std::int64_t{90}}}}};
 }
 
 }  // namespace

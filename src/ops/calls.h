@@ -191,9 +191,12 @@ inline Candidates class_detections(Graph& graph, const Values& in, double thresh
 }
 
 // Updates of residents. Those that take the norm change nothing where it is not finite.
+// `elements` are the attributes `first` and `count`, where it is about a shard of the weight.
 inline void moving_average(Graph& graph, ValueId average, ValueId weight, ValueId norm,
-                           double decay, std::string_view name) {
-  graph.call("moving_average", {average, weight, norm}, {{"decay", decay}}, name);
+                           double decay, const Attrs& elements, std::string_view name) {
+  Attrs attrs = elements;
+  attrs.set("decay", decay);
+  graph.call("moving_average", {average, weight, norm}, attrs, name);
 }
 struct Moments {
   ValueId mean, variance;
@@ -224,6 +227,10 @@ inline Values reduce(Graph& graph, const Values& sums, const Values& slots, std:
   Values in = sums;
   in.insert(in.end(), slots.begin(), slots.end());
   return graph.call("reduce", in, {{"sums", static_cast<std::int64_t>(sums.size())}}, name);
+}
+// Weights of which every rank has updated its shard.
+inline Values gather(Graph& graph, const Values& weights, std::string_view name) {
+  return graph.call("gather", weights, {}, name);
 }
 
 // Ops of optimizers: in are the parameter, its gradient, slots, rate, perhaps the step, the norm.

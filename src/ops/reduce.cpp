@@ -25,13 +25,6 @@ Specs infer(const Attrs& attrs, std::span<const Spec> in) {
 
 void nothing(const Attrs&, const Args&) noexcept {}
 
-std::vector<InPlace> sums_in_place() {
-  std::vector<InPlace> rules;
-  for (int i = 0; i < static_cast<int>(kMostSums); ++i)
-    rules.push_back({.out = i, .over = i, .required = true});
-  return rules;
-}
-
 std::vector<Sample> samples() {
   const SampleInput kernel{plain({33, 7})};
   const SampleInput bias{plain({5})};
@@ -47,7 +40,7 @@ const OpFamily reduce{{
      .doc = "Sums over all ranks of a run, in place. in: a rank's sums, then the slots of each.",
      .attrs = {{"sums", std::int64_t{1}, "how many"}},
      .infer = infer,
-     .in_place = sums_in_place(),
+     .in_place = all_in_place(),
      .exchanged = true,
      .cost = pass_over<0>,
      .kernels = {{"alone", plain_job<nothing>, kDense}},

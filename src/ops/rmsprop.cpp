@@ -8,7 +8,7 @@ namespace {
 std::size_t slots_of(const Attrs& attrs) { return attrs.real("momentum") > 0 ? 2 : 1; }
 
 Specs infer(const Attrs& attrs, std::span<const Spec> in) {
-  return infer_update(in, slots_of(attrs));
+  return infer_update(attrs, in, slots_of(attrs));
 }
 
 void update(const Attrs& attrs, const Args& args) noexcept {
@@ -16,6 +16,7 @@ void update(const Attrs& attrs, const Args& args) noexcept {
   if (factor < 0) return;
   const std::size_t slots = slots_of(attrs);
   const double lr = learning_rate(attrs, args, slots);
+  const auto [first, count] = updated_elements(attrs, args.in[0].spec);
   for_real(args.in[0].spec.dtype, [&]<class T>(T) {
     const auto rate = static_cast<T>(lr);
     const auto by = static_cast<T>(factor);
@@ -24,11 +25,11 @@ void update(const Attrs& attrs, const Args& args) noexcept {
     const auto rest = static_cast<T>(1 - attrs.real("rho"));
     const auto epsilon = static_cast<T>(attrs.real("epsilon"));
     const auto momentum = static_cast<T>(attrs.real("momentum"));
-    const T* g = args.in[1].as<T>();
-    T* w = args.out[0].as<T>();
+    const T* g = args.in[1].as<T>() + first;
+    T* w = args.out[0].as<T>() + first;
     T* v = args.out[1].as<T>();
     T* m = slots > 1 ? args.out[2].as<T>() : nullptr;
-    over_elements(args.in[0].spec, [=](std::int64_t i) {
+    over_elements(count, [=](std::int64_t i) {
       const T slope = g[i] * by + decay * w[i];
       v[i] = rho * v[i] + rest * slope * slope;
       T step = rate * slope / std::sqrt(v[i] + epsilon);
@@ -45,7 +46,9 @@ std::vector<Sample> samples() {
   const SampleInput norm{plain({1}, DType::f64), SampleInput::Fill::positive};
   return {{.in = {tensor, tensor, square, lr, norm}},
           {.in = {tensor, tensor, square, tensor, lr, norm},
-           .attrs = {{"momentum", 0.9}, {"clip_norm", 0.1}}}};
+           .attrs = {{"momentum", 0.9}, {"clip_norm", 0.1}}},
+          {.in = {tensor, tensor, {plain({90}), SampleInput::Fill::positive}, lr, norm},
+           .attrs = {{"first", std::int64_t{48}}, {"count", std::int64_t{90}}}}};
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace {
 std::size_t slots_of(const Attrs& attrs) { return attrs.real("momentum") > 0 ? 1 : 0; }
 
 Specs infer(const Attrs& attrs, std::span<const Spec> in) {
-  return infer_update(in, slots_of(attrs));
+  return infer_update(attrs, in, slots_of(attrs));
 }
 
 void update(const Attrs& attrs, const Args& args) noexcept {
@@ -16,20 +16,20 @@ void update(const Attrs& attrs, const Args& args) noexcept {
   const std::size_t slots = slots_of(attrs);
   const double lr = learning_rate(attrs, args, slots);
   const bool nesterov = attrs.flag("nesterov");
+  const auto [first, count] = updated_elements(attrs, args.in[0].spec);
   for_real(args.in[0].spec.dtype, [&]<class T>(T) {
     const auto rate = static_cast<T>(lr);
     const auto by = static_cast<T>(factor);
     const auto decay = static_cast<T>(attrs.real("weight_decay"));
     const auto momentum = static_cast<T>(attrs.real("momentum"));
-    const T* g = args.in[1].as<T>();
-    T* w = args.out[0].as<T>();
+    const T* g = args.in[1].as<T>() + first;
+    T* w = args.out[0].as<T>() + first;
     if (slots == 0) {
-      over_elements(args.in[0].spec,
-                    [=](std::int64_t i) { w[i] -= rate * (g[i] * by + decay * w[i]); });
+      over_elements(count, [=](std::int64_t i) { w[i] -= rate * (g[i] * by + decay * w[i]); });
       return;
     }
     T* v = args.out[1].as<T>();
-    over_elements(args.in[0].spec, [=](std::int64_t i) {
+    over_elements(count, [=](std::int64_t i) {
       const T step = rate * (g[i] * by + decay * w[i]);
       v[i] = momentum * v[i] - step;
       w[i] += nesterov ? momentum * v[i] - step : v[i];
@@ -47,7 +47,9 @@ std::vector<Sample> samples() {
                      {"weight_decay", 0.01},
                      {"clip_norm", 0.1},
                      {"lr_factor", 0.25}}},
-          {.in = {tensor, tensor, lr, norm}, .attrs = {{"momentum", 0.0}}}};
+          {.in = {tensor, tensor, lr, norm}, .attrs = {{"momentum", 0.0}}},
+          {.in = {tensor, tensor, {plain({90})}, lr, norm},
+           .attrs = {{"first", std::int64_t{48}}, {"count", std::int64_t{90}}}}};
 }
 
 }  // namespace

@@ -107,6 +107,7 @@ class TapeMaker {
       if (!node.op->exchanged) continue;
       Exchange exchange{.node = instruction.node,
                         .segments = {},
+                        .gathers = node.op->gathered,
                         .begin = static_cast<std::int32_t>(i) + 1,
                         .end = first_reader(tape, node.out, i + 1)};
       for (std::size_t k = 0; k < node.in.size(); ++k)

@@ -120,7 +120,9 @@ void parse_exchange(Line& line, const Graph& graph, Tape& tape) {
   const Node& node = graph.nodes()[static_cast<std::size_t>(index)];
   line.keyword(node.op->name);
   line.keyword(node.name);
-  Exchange exchange{.node = NodeId{static_cast<std::int32_t>(index)}, .segments = {}};
+  Exchange exchange{.node = NodeId{static_cast<std::int32_t>(index)},
+                    .segments = {},
+                    .gathers = node.op->gathered};
   const std::vector<std::int64_t> offsets = line.numbers("at", node.in.size(), kMostBytes);
   const std::vector<std::int64_t> bytes = line.numbers("bytes", node.in.size(), kMostBytes);
   for (std::size_t i = 0; i < offsets.size(); ++i)

@@ -290,7 +290,8 @@ class Replay {
   void check_end(std::size_t transfers_begun) const {
     if (transfers_begun != tape_.transfers.size()) throw Fault{"a transfer never begins"};
     std::vector<bool> updated(graph_.values().size(), false);
-    for (std::size_t n = 0; n < runs_.size(); ++n)
+    // Backwards: where one update follows another, what the last made is what lies there.
+    for (std::size_t n = runs_.size(); n-- > 0;)
       for (const InPlace& rule : graph_.nodes()[n].op->in_place) {
         if (!rule.required) continue;
         const Node& node = graph_.nodes()[n];
@@ -300,8 +301,8 @@ class Replay {
           throw Fault{fmt::format("update '{}' runs {} times", node.name, runs_[n])};
         if (rules_.resident_offset[over.at()] < 0) continue;
         updated[over.at()] = true;
-        read(node.out[static_cast<std::size_t>(rule.out)], rules_.resident_offset[over.at()],
-             "updated");
+        const ValueId made = node.out[static_cast<std::size_t>(rule.out)];
+        if (!updated[made.at()]) read(made, rules_.resident_offset[over.at()], "updated");
       }
     for (std::size_t v = 0; v < updated.size(); ++v)
       if (is_resident(graph_.values()[v].role) && !updated[v])

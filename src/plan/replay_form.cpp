@@ -28,7 +28,8 @@ bool is_good(const Graph& graph, const Transfer& transfer) {
 bool is_good(const Graph& graph, const Exchange& exchange, std::size_t instructions) {
   if (!has(graph, exchange.node)) return false;
   const Node& node = graph.node(exchange.node);
-  return node.op->exchanged && exchange.segments.size() == node.in.size() && exchange.begin >= 1 &&
+  return node.op->exchanged && exchange.gathers == node.op->gathered &&
+         exchange.segments.size() == node.in.size() && exchange.begin >= 1 &&
          exchange.end >= exchange.begin && static_cast<std::size_t>(exchange.end) <= instructions;
 }
 

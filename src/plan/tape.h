@@ -42,10 +42,10 @@ struct Transfer {
   bool operator==(const Transfer&) const = default;
 };
 
-// Sums that go to other ranks and come back whole, while instructions run: those of a node whose op
-// is `exchanged`. It begins when `begin` instructions are done, of which the node is the last, and
-// must be complete before instruction `end` begins; the instructions in between leave its bytes
-// alone.
+// Sums that go to other ranks and come back whole, or weights of which every rank has updated its
+// shard, while instructions run: those of a node whose op is `exchanged`. It begins when `begin`
+// instructions are done, of which the node is the last, and must be complete before instruction
+// `end` begins; the instructions in between leave its bytes alone.
 struct Exchange {
   struct Segment {
     std::int64_t offset = 0;  // in the arena
@@ -53,7 +53,8 @@ struct Exchange {
     bool operator==(const Segment&) const = default;
   };
   NodeId node = kNoNode;
-  std::vector<Segment> segments;  // the node's inputs: sums, which are overwritten, and their slots
+  std::vector<Segment> segments;  // the node's inputs: those overwritten, and the slots of sums
+  bool gathers = false;           // as its op is `gathered`
   std::int32_t begin = 0;
   std::int32_t end = 0;
   bool operator==(const Exchange&) const = default;

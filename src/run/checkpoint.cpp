@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "step/averages.h"
 
 namespace plimsoll {
 namespace {
@@ -73,14 +74,14 @@ void save_checkpoint(const std::filesystem::path& path, const Trainer& trainer,
   for (auto* more : {&slot_tensors, &average_tensors})
     for (NamedTensor& tensor : more(trainer.session(), trainer.step_graph()))
       tensors.push_back(std::move(tensor));
-  save_tensors(path, tensors, metadata_of(identity, state));
+  save_tensors(path, tensors, metadata_of(identity, state), trainer.shards());
 }
 
 void save_weights(const std::filesystem::path& path, const Trainer& trainer,
                   const RunIdentity& identity, const RunState& state) {
   make_directories(path.parent_path());
   save_tensors(path, weight_tensors(trainer.session(), trainer.step_graph()),
-               metadata_of(identity, state));
+               metadata_of(identity, state), trainer.shards());
 }
 
 Checkpoint::Checkpoint(const std::filesystem::path& path)
@@ -114,13 +115,14 @@ std::vector<std::string> compare(const Checkpoint& checkpoint, const RunIdentity
 void load_checkpoint(const Checkpoint& checkpoint, const Trainer& trainer) {
   const Session& session = trainer.session();
   const StepGraph& step = trainer.step_graph();
-  load_tensors(checkpoint.file, weight_tensors(session, step));
-  start_averages(session, step);
+  const Shards shards = trainer.shards();
+  load_tensors(checkpoint.file, weight_tensors(session, step), shards);
+  start_averages(shards);
   std::vector<NamedTensor> rest;
   for (auto* more : {&slot_tensors, &average_tensors})
     for (NamedTensor& tensor : more(session, step))
       if (checkpoint.file.find(tensor.name) != nullptr) rest.push_back(std::move(tensor));
-  load_tensors(checkpoint.file, rest);
+  load_tensors(checkpoint.file, rest, shards);
 }
 
 }  // namespace plimsoll

@@ -19,7 +19,7 @@ struct RunIdentity {
 };
 
 // Weights, optimizer's tensors and averages with where the run stands. Appears complete and proven,
-// or not at all. DataError.
+// or not at all. DataError. Inside of Shards::lead(), and so is load_checkpoint().
 void save_checkpoint(const std::filesystem::path& path, const Trainer& trainer,
                      const RunIdentity& identity, const RunState& state);
 // Weights and statistics alone, for those who use them.

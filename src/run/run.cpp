@@ -80,6 +80,7 @@ void RunLoop::advance() {
                           place_ == Place::evaluation || place_ == Place::evaluating;
   if (is_stop_asked() && is_between) {
     end_by(StopReason::interrupt);
+    if (evaluation_) evaluation_->averages.put_back();
     evaluation_.reset();  // the resumed run begins with validating
     if (place_ == Place::training) leave_training(Place::end);
     place_ = Place::end;
@@ -257,8 +258,9 @@ void RunLoop::tell_once(bool& told, const std::string& text) {
 bool RunLoop::save() {
   const During saving(monitor_, Activity::saving);
   ranks_.check_weights(trainer_, state_.step);
-  if (!ranks_.settle(!ranks_.leads() || saver_.save(trainer_, options_.identity, state_)))
-    return false;
+  bool is_saved = true;
+  trainer_.shards().lead([&] { is_saved = saver_.save(trainer_, options_.identity, state_); });
+  if (!ranks_.settle(is_saved)) return false;
   if (!ranks_.leads()) saver_.note_saved(state_.step);
   put(CheckpointWritten{saver_.last(), state_.step});
   return true;
@@ -276,7 +278,7 @@ void RunLoop::begin_evaluation() {
   };
   evaluation_.reset(new UnderWay{.evaluator = {trainer_, *data_.validation, data_.normalisation,
                                                tally_.get(), look, options_.group},
-                                 .averages = {trainer_.session(), trainer_.step_graph()},
+                                 .averages = AveragesInPlace(trainer_.shards()),
                                  .during = {monitor_, Activity::validating},
                                  .progress = progress_});
   Progress& progress = evaluation_->progress;
@@ -315,6 +317,7 @@ void RunLoop::evaluate_batch() {
     if (ranks_.leads()) saver_.save_best(trainer_, options_.identity, state_);
     ranks_.settle(true);
   }
+  evaluation_->averages.put_back();
   evaluation_.reset();
   place_ = Place::epoch_end;
 }

@@ -20,11 +20,11 @@ void RunLoop::answer(const Alarm& alarm, const StepCall& call, Answer action) {
 
 void RunLoop::roll_back(StopReason cause) {
   RunState saved;
-  if (ranks_.leads()) {
+  trainer_.shards().lead([&] {
     const Checkpoint checkpoint(saver_.last());
     load_checkpoint(checkpoint, trainer_);
     saved = checkpoint.state;
-  }
+  });
   share_tensors(ranks_.group(), trainer_);
   saved = share_state(ranks_.group(), saved);
   state_ = rolled_back(state_, saved, options_.watchdog.rollback_factor);

@@ -17,6 +17,7 @@
 #include "run/run_ranks.h"
 #include "run/speed_meter.h"
 #include "run/tensorboard_events.h"
+#include "step/averages.h"
 #include "step/evaluation.h"
 #include "step/layer_watch.h"
 

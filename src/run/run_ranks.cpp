@@ -20,7 +20,7 @@ constexpr double kSilent = 3.5;  // seconds
 
 void share_tensors(dist::Group* group, const Trainer& trainer) {
   if (group == nullptr) return;
-  over_lasting(trainer.session(), [&](std::span<std::byte> bytes) {
+  over_lasting(trainer.session(), trainer.step_graph(), [&](std::span<std::byte> bytes) {
     constexpr std::size_t kPiece = std::size_t{1} << 20;
     for (std::size_t at = 0; at < bytes.size(); at += kPiece)
       group->broadcast(0, bytes.subspan(at, std::min(kPiece, bytes.size() - at)));
@@ -56,7 +56,7 @@ RunRanks::Decision RunRanks::decide(dist::Word mine, const Trainer& trainer,
   mine.has_failed = failure.has_value();
   mine.has_news = !mine_to_tell.empty();
   if (mine.step > 0 && mine.step % kCompareEvery == 0)
-    mine.weights = checksum_of(trainer.session());
+    mine.weights = checksum_of(trainer.session(), trainer.step_graph());
   const std::vector<dist::Word>& words = exchange(mine);
   Decision decision;
   bool has_failed = false;
@@ -122,7 +122,7 @@ void RunRanks::compare_weights() {
 
 void RunRanks::check_weights(const Trainer& trainer, std::int64_t step) {
   if (group_ == nullptr) return;
-  exchange({.step = step, .weights = checksum_of(trainer.session())});
+  exchange({.step = step, .weights = checksum_of(trainer.session(), trainer.step_graph())});
   compare_weights();
 }
 

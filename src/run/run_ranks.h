@@ -24,8 +24,8 @@ class ReplicaError : public DataError {
   using DataError::DataError;
 };
 
-// Rank 0's, by all; with null one's own. Of tensors all that last: weights, statistics,
-// optimizer's tensors and averages.
+// Rank 0's, by all; with null one's own. Of tensors all that last and are the same on every rank:
+// see over_lasting().
 void share_tensors(dist::Group* group, const Trainer& trainer);
 std::string share_text(dist::Group* group, std::string text);
 RunState share_state(dist::Group* group, const RunState& state);

@@ -59,10 +59,12 @@ std::int64_t picture_bytes(const PreparedTapes& tapes, std::int64_t batch, bool 
   return kMiB / 4 + 2 * sheet + 9 * std::min(pixels, sheet) / 10;
 }
 
-// Bytes of a tensor in a file.
+// Bytes of a tensor in a file, which has all of what follows a weight even where ranks share it
+// out.
 std::int64_t stored_bytes(const PreparedTapes& tapes, const std::string& name) {
   constexpr std::int64_t kOfHeader = 256;
-  return tapes.resident_spec(name).shape.elements() * std::int64_t{sizeof(float)} + kOfHeader;
+  const std::string whole = followed_weight(name, tapes.resident_role(name));
+  return tapes.resident_spec(whole).shape.elements() * std::int64_t{sizeof(float)} + kOfHeader;
 }
 
 std::int64_t file_bytes(const PreparedTapes& tapes, const RunFiles& files) {

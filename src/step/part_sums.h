@@ -24,6 +24,9 @@ struct PartRequest {
   int slots = 0;
   // Sums are exchanged with other ranks in buckets of about so many bytes; 0: there are none.
   std::int64_t bucket_bytes = 0;
+  // So many ranks share out what the optimizer remembers, of which this is one.
+  int rank = 0;
+  int shards = 1;
 };
 
 // A value that is summed, weighted by the part's share of the batch; the caller's id becomes that

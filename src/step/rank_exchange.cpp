@@ -18,14 +18,15 @@ void RankExchange::prepare(std::size_t tape, std::span<const Exchange> exchanges
     return reinterpret_cast<float*>(arena + segment.offset);
   };
   for (const Exchange& exchange : exchanges) {
-    const std::size_t sums = exchange.segments.size() / (1 + slots_);
-    dist::Bucket bucket;
+    const std::size_t slots = exchange.gathers ? 0 : slots_;
+    const std::size_t sums = exchange.segments.size() / (1 + slots);
+    dist::Bucket bucket{.tensors = {}, .gathers = exchange.gathers};
     for (std::size_t i = 0; i < sums; ++i) {
       const Exchange::Segment& segment = exchange.segments[i];
       dist::SummedTensor tensor{
           .elements = segment.bytes / std::int64_t{sizeof(float)}, .sum = at(segment), .slots = {}};
-      for (std::size_t s = 0; s < slots_; ++s)
-        tensor.slots.push_back(at(exchange.segments[sums + i * slots_ + s]));
+      for (std::size_t s = 0; s < slots; ++s)
+        tensor.slots.push_back(at(exchange.segments[sums + i * slots + s]));
       bucket.elements += tensor.elements;
       bucket.tensors.push_back(std::move(tensor));
     }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "ops/calls.h"
 #include "step/part_gradients.h"
+#include "step/updates.h"
 
 namespace plimsoll {
 namespace {
@@ -94,44 +95,6 @@ ValueId append_norm(Graph& graph, ValueId loss, const std::vector<Gradient>& gra
   return ops::global_norm(graph, loss, values, "norm");
 }
 
-// The name that patterns see: of weights that were merged, which share a factor, the first's.
-const std::string& pattern_name(const std::string& weight, const StepGraph& step) {
-  for (const MergedParameter& merged : step.merged)
-    if (merged.whole == weight) return merged.part;
-  return weight;
-}
-
-void append_updates(Graph& graph, const std::vector<Gradient>& gradients,
-                    const OptimizerOp& optimizer, const Tuning& tuning, ValueId norm,
-                    StepGraph* result) {
-  const ValueId lr = graph.add_value("lr", plain({1}), Role::input);
-  const ValueId step = optimizer.needs_step
-                           ? graph.add_value("step", plain({1}, DType::i64), Role::input)
-                           : kNoValue;
-  result->slot_kinds = optimizer.slots;
-  for (const Gradient& gradient : gradients) {
-    const Value parameter = graph.value(gradient.of);
-    const LayerScope scope(graph, parameter.layer);
-    Values in{gradient.of, gradient.value};
-    for (const std::string& slot : optimizer.slots) {
-      result->slots.push_back(slot_name(parameter.name, slot));
-      in.push_back(graph.add_value(result->slots.back(), parameter.spec, Role::optimizer));
-    }
-    in.push_back(lr);
-    if (step) in.push_back(step);
-    in.push_back(norm);
-    Attrs attrs = optimizer.attrs;
-    attrs.set("lr_factor",
-              lr_factor(tuning, parameter.layer, pattern_name(parameter.name, *result)));
-    const ValueId updated = graph.call(optimizer.op, in, attrs, parameter.name + "/update")[0];
-    if (tuning.average == 0) continue;
-    result->averages.push_back({average_name(parameter.name), parameter.name});
-    const ValueId average =
-        graph.add_value(result->averages.back().copy, parameter.spec, Role::average);
-    ops::moving_average(graph, average, updated, norm, tuning.average, parameter.name + "/average");
-  }
-}
-
 // A part's share of the batch; none of a batch in one piece.
 ValueId share_of(Graph& graph, Part part) {
   return part == Part::whole ? kNoValue : graph.add_value("share", plain({1}), Role::input);
@@ -186,6 +149,13 @@ std::string slot_name(std::string_view weight, std::string_view slot) {
 }
 
 std::string average_name(std::string_view weight) { return "average/" + std::string(weight); }
+
+std::string followed_weight(std::string_view resident, Role role) {
+  if (role == Role::average) return std::string(resident.substr(average_name("").size()));
+  if (role != Role::optimizer) return std::string(resident);
+  const std::string_view rest = resident.substr(std::string_view("optimizer/").size());
+  return std::string(rest.substr(0, rest.rfind('/')));
+}
 
 bool matches(const std::string& pattern, std::string_view name) {
   return ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
@@ -243,7 +213,7 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
   // Updates come last: a step that is not finite leaves every resident as it was.
   if (norm) {
     const PhaseScope phase(graph, Phase::update);
-    append_updates(graph, gradients, rule, tuning, norm, &forward.step);
+    append_updates(graph, gradients, rule, tuning, part, norm, &forward.step);
     for (const nn::RunningStatistics& r : forward.running)
       append_statistics(
           graph, r, tuning.batch_norm_momentum > 0 ? tuning.batch_norm_momentum : r.momentum, norm);

@@ -42,16 +42,25 @@ struct StepGraph {
   std::vector<MergedParameter> merged;    // those that lie inside a larger one
   std::vector<std::string> slot_kinds;  // what the optimizer remembers of every weight: "momentum"
   std::vector<std::string> slots;       // names of its residents, all start at zero
-  // A resident that starts as another one.
+  // A resident that starts as another one, from that element on, as it is stored.
   struct Copy {
     std::string copy, of;
+    std::int64_t first = 0;
   };
+  bool has_averages = false;
   std::vector<Copy> averages;  // "average/<weight>"
+  // Residents that updates change. Of several shards this rank remembers, in slots and averages,
+  // its own of each (dist/shard.h); of a small weight it may have none.
+  std::vector<std::string> trained;
+  int rank = 0;
+  int shards = 1;
 };
 
 // Names of residents that follow a weight.
 std::string slot_name(std::string_view weight, std::string_view slot);
 std::string average_name(std::string_view weight);
+// The weight whose slot or average has that name; of other roles itself.
+std::string followed_weight(std::string_view resident, Role role);
 
 // How far the graph is rewritten. `plain` runs layer by layer as written: for comparisons.
 enum class Fusion : std::uint8_t { full, plain };

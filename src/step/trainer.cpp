@@ -70,7 +70,9 @@ Trainer::Tapes Trainer::make_tapes(const OpTable& ops, const NetworkFactory& net
     input.batch = key.batch;
     const PartRequest part{.part = key.part,
                            .slots = tapes.slots,
-                           .bucket_bytes = options.place.ranks > 1 ? options.bucket_bytes : 0};
+                           .bucket_bytes = options.place.ranks > 1 ? options.bucket_bytes : 0,
+                           .rank = options.shard_optimizer ? options.place.rank : 0,
+                           .shards = options.shard_optimizer ? options.place.ranks : 1};
     StepGraph step =
         key.purpose == Purpose::train
             ? training_graph(ops, input, network, *options.task, options.l2, options.optimizer,

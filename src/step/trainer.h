@@ -12,6 +12,7 @@
 #include "dist/tree.h"
 #include "exec/session.h"
 #include "step/rank_exchange.h"
+#include "step/shards.h"
 #include "step/step_graph.h"
 #include "step/step_result.h"
 #include "step/weights.h"
@@ -24,8 +25,9 @@ struct TrainerOptions {
   std::vector<std::int64_t> train_batches;  // sizes of the batches that will be trained on
   std::int64_t accumulate = 1;              // parts that the first of them is trained in
   dist::RankPlace place = {};               // of those that compute these parts, no more than parts
-  std::int64_t bucket_bytes = std::int64_t{4} << 20;  // of sums that they exchange at once
-  std::vector<std::int64_t> evaluate_batches;         // and evaluated; may be empty
+  std::int64_t bucket_bytes = std::int64_t{4} << 20;  // of what they exchange at once
+  bool shard_optimizer = false;  // they share out what the optimizer remembers, and averages
+  std::vector<std::int64_t> evaluate_batches;  // and evaluated; may be empty
   TaskPtr task = make_classification({});
   double l2 = 0;  // times the sum of squared weights, added to the task's loss
   OptimizerOptions optimizer;
@@ -103,6 +105,8 @@ class Trainer {
   Session& session();
   // The training graph of the first batch size.
   const StepGraph& step_graph() const { return step_; }
+  // Of an open one: who holds what its ranks share out.
+  Shards shards() const { return {group_, session(), step_}; }
   // The tape of batches that are trained or evaluated in one piece.
   std::size_t tape_of(Purpose purpose, std::int64_t batch) const {
     return tape_of({purpose, Part::whole, batch});

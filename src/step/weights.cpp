@@ -8,6 +8,7 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "step/averages.h"
 #include "tensor/convert.h"
 
 namespace plimsoll {
@@ -36,6 +37,25 @@ TensorView view_of(const Session& session, const StepGraph& step, const std::str
   const MergedParameter* merged = find_merged(step, weight);
   if (merged == nullptr) return session.resident(decorate(weight));
   return part_of(session.resident(decorate(merged->whole)), *merged);
+}
+
+// What follows a weight, of which ranks may share out the whole.
+template <class Decorate>
+NamedTensor follower_of(const Session& session, const StepGraph& step, const std::string& weight,
+                        Decorate decorate) {
+  if (step.shards == 1) return {decorate(weight), view_of(session, step, weight, decorate)};
+  const MergedParameter* merged = find_merged(step, weight);
+  const std::string& whole = merged == nullptr ? weight : merged->whole;
+  const Spec& of_whole = session.resident_spec(whole);
+  const Spec& spec = merged == nullptr ? of_whole : merged->spec;
+  const std::span<std::byte> room = session.room();
+  expect(std::cmp_less_equal(spec.bytes(), room.size()), "room for the gradient of every weight");
+  return {.name = decorate(weight),
+          .view = {.data = room.data(), .spec = spec, .image_stride = spec.image_elements()},
+          .shared = NamedTensor::Shared{
+              .resident = decorate(whole),
+              .first = merged == nullptr ? 0 : of_whole.offset(merged->first_filter),
+              .whole = of_whole.stored_elements()}};
 }
 
 double normal(std::uint64_t key, std::uint64_t i) {
@@ -82,8 +102,7 @@ std::vector<NamedTensor> slot_tensors(const Session& session, const StepGraph& s
     if (!parameter.trainable) continue;
     for (const std::string& slot : step.slot_kinds) {
       const auto decorate = [&](const std::string& weight) { return slot_name(weight, slot); };
-      tensors.push_back(
-          {decorate(parameter.name), view_of(session, step, parameter.name, decorate)});
+      tensors.push_back(follower_of(session, step, parameter.name, decorate));
     }
   }
   return tensors;
@@ -92,27 +111,10 @@ std::vector<NamedTensor> slot_tensors(const Session& session, const StepGraph& s
 std::vector<NamedTensor> average_tensors(const Session& session, const StepGraph& step) {
   std::vector<NamedTensor> tensors;
   for (const nn::Parameter& parameter : step.parameters) {
-    if (step.averages.empty() || !parameter.trainable) continue;
-    tensors.push_back(
-        {average_name(parameter.name), view_of(session, step, parameter.name, average_name)});
+    if (!step.has_averages || !parameter.trainable) continue;
+    tensors.push_back(follower_of(session, step, parameter.name, average_name));
   }
   return tensors;
-}
-
-void start_averages(const Session& session, const StepGraph& step) {
-  for (const StepGraph::Copy& pair : step.averages) {
-    const TensorView average = session.resident(pair.copy);
-    std::memcpy(average.data, session.resident(pair.of).data,
-                static_cast<std::size_t>(average.spec.bytes()));
-  }
-}
-
-void exchange_averages(const Session& session, const StepGraph& step) {
-  for (const StepGraph::Copy& pair : step.averages) {
-    const TensorView average = session.resident(pair.copy);
-    std::swap_ranges(average.data, average.data + average.spec.bytes(),
-                     session.resident(pair.of).data);
-  }
 }
 
 void initialise(const Session& session, const StepGraph& step, std::uint64_t seed) {
@@ -136,23 +138,25 @@ void initialise(const Session& session, const StepGraph& step, std::uint64_t see
   start_averages(session, step);
 }
 
-void over_lasting(const Session& session,
+void over_lasting(const Session& session, const StepGraph& step,
                   const std::function<void(std::span<std::byte> bytes)>& visit) {
   for (const std::string& name : session.resident_names()) {
-    if (session.resident_role(name) == Role::accumulated) continue;
+    const Role role = session.resident_role(name);
+    const bool follows = role == Role::optimizer || role == Role::average;
+    if (role == Role::accumulated || (follows && step.shards > 1)) continue;
     const TensorView view = session.resident(name);
     visit({view.data, static_cast<std::size_t>(view.spec.bytes())});
   }
 }
 
-std::uint32_t checksum_of(const Session& session) {
+std::uint32_t checksum_of(const Session& session, const StepGraph& step) {
   std::uint32_t sum = 0;
-  over_lasting(session, [&](std::span<std::byte> bytes) { sum = crc32c(bytes, sum); });
+  over_lasting(session, step, [&](std::span<std::byte> bytes) { sum = crc32c(bytes, sum); });
   return sum;
 }
 
 void save_tensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
-                  const Metadata& metadata) {
+                  const Metadata& metadata, const Shards& shards) {
   std::vector<StoredTensor> stored;
   for (const NamedTensor& tensor : tensors) {
     const Shape& shape = tensor.view.spec.shape;
@@ -162,6 +166,7 @@ void save_tensors(const std::filesystem::path& path, const std::vector<NamedTens
   SafetensorsWriter writer(path, std::move(stored), metadata);
   std::array<float, kPiece> piece{};
   for (const NamedTensor& tensor : tensors) {
+    shards.fetch(tensor);
     const std::int64_t count = tensor.view.spec.shape.elements();
     for (std::int64_t first = 0; first < count; first += static_cast<std::int64_t>(kPiece)) {
       const std::span<float> part(piece.data(),
@@ -173,7 +178,8 @@ void save_tensors(const std::filesystem::path& path, const std::vector<NamedTens
   writer.commit();
 }
 
-void load_tensors(const SafetensorsReader& file, const std::vector<NamedTensor>& tensors) {
+void load_tensors(const SafetensorsReader& file, const std::vector<NamedTensor>& tensors,
+                  const Shards& shards) {
   for (const NamedTensor& tensor : tensors) {
     const StoredTensor* stored = file.find(tensor.name);
     const Shape& shape = tensor.view.spec.shape;
@@ -187,6 +193,7 @@ void load_tensors(const SafetensorsReader& file, const std::vector<NamedTensor>&
   }
   std::array<float, kPiece> piece{};
   for (const NamedTensor& tensor : tensors) {
+    shards.clear(tensor);
     std::int64_t first = 0;
     file.read(tensor.name, std::as_writable_bytes(std::span(piece)),
               [&](std::span<const std::byte> bytes) {
@@ -194,6 +201,7 @@ void load_tensors(const SafetensorsReader& file, const std::vector<NamedTensor>&
                 write_elements(tensor.view, first, part);
                 first += static_cast<std::int64_t>(part.size());
               });
+    shards.store(tensor);
   }
 }
 

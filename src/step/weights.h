@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,7 +20,16 @@ namespace plimsoll {
 struct NamedTensor {
   std::string name;
   TensorView view;
+  // Of one that ranks share out. Its view is then on the room that steps work in, one of all such
+  // tensors: Shards brings it there whole, and hands out what is put there.
+  struct Shared {
+    std::string resident;    // this rank's shard, if it has any
+    std::int64_t first = 0;  // of its elements, as stored, in the weight that it is part of
+    std::int64_t whole = 0;  // elements of that weight
+  };
+  std::optional<Shared> shared = std::nullopt;
 };
+class Shards;
 
 // Parameters and running statistics in Keras's order.
 std::vector<NamedTensor> weight_tensors(const Session& session, const StepGraph& step);
@@ -29,45 +39,28 @@ std::vector<NamedTensor> slot_tensors(const Session& session, const StepGraph& s
 // Their moving averages, "average/<weight>"; empty if there are none.
 std::vector<NamedTensor> average_tensors(const Session& session, const StepGraph& step);
 
-// Averages begin as the weights they follow.
-void start_averages(const Session& session, const StepGraph& step);
-// Puts the averages in the weights' place and the weights in theirs.
-void exchange_averages(const Session& session, const StepGraph& step);
-// The averages, where there are any, are in the weights' place as long as this lives.
-class AveragesInPlace {
- public:
-  AveragesInPlace(const Session& session, const StepGraph& step) : session_(session), step_(step) {
-    exchange_averages(session_, step_);
-  }
-  ~AveragesInPlace() { exchange_averages(session_, step_); }
-  AveragesInPlace(const AveragesInPlace&) = delete;
-  AveragesInPlace& operator=(const AveragesInPlace&) = delete;
-
- private:
-  const Session& session_;
-  const StepGraph& step_;
-};
-
 // Gives every weight its starting value, a function of (seed, its name, index), and zeroes the
 // slots.
 void initialise(const Session& session, const StepGraph& step, std::uint64_t seed);
 
-// Visits the bytes of all that lasts: weights, statistics, optimizer's tensors and averages, in one
-// order on every rank of a run.
-void over_lasting(const Session& session,
+// Visits the bytes of all that lasts and is the same on every rank of a run, in one order: weights,
+// statistics and, unless ranks share them out, the optimizer's tensors and averages.
+void over_lasting(const Session& session, const StepGraph& step,
                   const std::function<void(std::span<std::byte> bytes)>& visit);
-// CRC-32C of them: the same on every rank.
-std::uint32_t checksum_of(const Session& session);
+// CRC-32C of them.
+std::uint32_t checksum_of(const Session& session, const StepGraph& step);
 
 // Bytes that save_tensors() holds at most: a piece of a tensor, the header, and their copies.
 inline constexpr std::int64_t kCheckpointBuffer = std::int64_t{1} << 20;
 
-// Writes tensors as f32 in logical order, a few at a time, and appears complete or not at all.
+// Writes tensors as f32 in logical order, a few at a time, and appears complete or not at all. With
+// such as ranks share out, inside of Shards::lead(); so does load_tensors().
 void save_tensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
-                  const Metadata& metadata);
+                  const Metadata& metadata, const Shards& shards);
 
 // Reads every tensor from the file, checked against its checksums. DataError if one is missing or
 // has another shape, before anything was read; or if the file is damaged, when part of them was.
-void load_tensors(const SafetensorsReader& file, const std::vector<NamedTensor>& tensors);
+void load_tensors(const SafetensorsReader& file, const std::vector<NamedTensor>& tensors,
+                  const Shards& shards);
 
 }  // namespace plimsoll

@@ -1,6 +1,8 @@
 // Runs of several ranks, as mpirun or the program's own launcher starts them.
 #pragma once
 
+#include <gmock/gmock.h>
+
 #include <sstream>
 #include <string>
 #include <vector>

@@ -52,10 +52,10 @@ TEST(Forecast, WhatIsExchangedWhileBackwardRunsCostsNothing) {
 // 0.2 s behind updates that end at 1 s; behind sums that come 0.6 s late it comes so much later.
 TEST(Forecast, WeightsAreGatheredBehindUpdates) {
   RankStep step{.buckets = {{0.5, 1e6}, {0.98, 4e8, true}}, .backward_end = 0.9, .seconds = 1};
-  const LinkModel model{.share = 1, .add_seconds = 0};
-  EXPECT_NEAR(forecast(step, {1e9, 1e-6}, 2, 2, model).exposed, 0.98 + 0.2 - 1, 1e-3);
+  const Link link{1e9, 1e-6, {.share = 1}};
+  EXPECT_NEAR(forecast(step, link, fleet(2, 2)).exposed, 0.98 + 0.2 - 1, 1e-3);
   step.buckets[0].bytes = 1e9;
-  EXPECT_NEAR(forecast(step, {1e9, 1e-6}, 2, 2, model).exposed, 0.6 + 0.98 + 0.2 - 1, 1e-3);
+  EXPECT_NEAR(forecast(step, link, fleet(2, 2)).exposed, 0.6 + 0.98 + 0.2 - 1, 1e-3);
 }
 
 TEST(Forecast, MoreRanksAreNeverMoreEfficient) {

@@ -250,16 +250,18 @@ TEST_F(Checker, RefusesDamagedTextAtEveryByte) {
   }
 }
 
-// A tape that exchanges sums with other ranks, in several buckets.
+// A tape that exchanges sums with other ranks, in several buckets, and gathers weights from them.
 class ExchangeChecker : public testing::Test {
  protected:
   std::optional<std::string> fault(const Tape& tape) {
     return find_fault(problem_.graph(), tape, trainer_.tapes().replay_rules(0));
   }
 
-  Trainer trainer_ = zoo_trainer(
-      "inception_mini", 8,
-      {.accumulate = 4, .place = {.rank = 0, .ranks = 2}, .bucket_bytes = std::int64_t{64} << 10});
+  Trainer trainer_ = zoo_trainer("inception_mini", 8,
+                                 {.accumulate = 4,
+                                  .place = {.rank = 0, .ranks = 2},
+                                  .bucket_bytes = std::int64_t{64} << 10,
+                                  .shard_optimizer = true});
   const Problem problem_ = trainer_.tapes().problem(0);
   const Tape good_ = make_tape(problem_, problem_.cheap());
 };
@@ -356,6 +358,7 @@ TEST_F(ExchangeChecker, FindsEveryDamageToAnExchange) {
       Tape tape = good_;
       damage(tape, e);
       ++tried;
+      if (tape == good_) continue;  // of one tensor the first is the last
       EXPECT_NE(fault(tape), std::nullopt) << "exchange " << e << " " << name;
     }
   EXPECT_GE(tried, 50);
@@ -371,6 +374,7 @@ TEST_F(ExchangeChecker, FindsInstructionsThatTouchWhatIsUnderWay) {
       if (problem_.graph().node(between.node).op->exchanged) continue;
       between.out[0] = exchange.segments[0].offset;
       ++tried;
+      if (tape == good_) continue;  // of one tensor the first is the last
       EXPECT_NE(fault(tape), std::nullopt) << "instruction " << i;
     }
   EXPECT_GT(tried, 20);

@@ -35,7 +35,7 @@ struct Outcome {
 
 std::vector<std::byte> lasting(const Trainer& trainer) {
   std::vector<std::byte> bytes;
-  over_lasting(trainer.session(), [&](std::span<std::byte> tensor) {
+  over_lasting(trainer.session(), trainer.step_graph(), [&](std::span<std::byte> tensor) {
     bytes.insert(bytes.end(), tensor.begin(), tensor.end());
   });
   return bytes;
@@ -98,7 +98,7 @@ Outcome train(const RankRun& run, dist::Group* group) {
     outcome.numbers.insert(outcome.numbers.end(),
                            {result.loss, result.sums[0], result.gradient_norm});
   }
-  outcome.numbers.push_back(checksum_of(trainer.session()));
+  outcome.numbers.push_back(checksum_of(trainer.session(), trainer.step_graph()));
   outcome.bytes = lasting(trainer);
   return outcome;
 }

@@ -67,6 +67,12 @@ Rows stow(const Attrs&, const In& in) {
 }
 
 // Of one rank.
+Rows gather(const Attrs&, const In& in) {
+  Rows weights;
+  for (const Numbers& weight : in) weights.push_back(weight.values);
+  return weights;
+}
+
 Rows reduce(const Attrs& attrs, const In& in) {
   Rows sums;
   for (std::size_t i = 0; i < static_cast<std::size_t>(attrs.integer("sums")); ++i)
@@ -209,8 +215,10 @@ Rows mean_squared_error(const Attrs&, const In& in) {
 }
 
 Rows moving_average(const Attrs& attrs, const In& in) {
-  return {each(
-      in[0], [&](auto i) { return blend(attrs.real("decay"), in[0].values[i], in[1].values[i]); })};
+  const auto first = static_cast<std::size_t>(attrs.integer("first"));
+  return {each(in[0], [&](auto i) {
+    return blend(attrs.real("decay"), in[0].values[i], in[1].values[first + i]);
+  })};
 }
 
 Rows one_hot(const Attrs& attrs, const In& in) {
@@ -319,27 +327,44 @@ Rows softmax_cross_entropy(const Attrs& attrs, const In& in) {
   return {{loss}, gradient};
 }
 
+// An update of all of a weight, or of some of its elements, which are then all that it sees.
+template <Rows (*update)(const Attrs&, const In&)>
+Rows of_shard(const Attrs& attrs, const In& in) {
+  const std::int64_t count = attrs.integer("count");
+  if (count == 0) return update(attrs, in);
+  const auto first = attrs.integer("first");
+  In cut = in;
+  for (std::size_t i : {std::size_t{0}, std::size_t{1}})
+    cut[i].values = Row(in[i].values.begin() + first, in[i].values.begin() + first + count);
+  Rows rows = update(attrs, cut);
+  Row whole = in[0].values;
+  std::ranges::copy(rows[0], whole.begin() + first);
+  rows[0] = std::move(whole);
+  return rows;
+}
+
 }  // namespace
 
 OpReference find_reference(std::string_view op) {
   static const std::map<std::string_view, OpReference> references{
       {"absolute_error", absolute_error},
       {"accuracy", accuracy},
-      {"adam", adam},
+      {"adam", of_shard<adam>},
       {"binary_accuracy", binary_accuracy},
       {"bn_update", bn_update},
       {"carry", carry},
       {"concat", concat},
       {"fill", fill},
+      {"gather", gather},
       {"global_norm", global_norm},
       {"l2", l2},
       {"mean_squared_error", mean_squared_error},
       {"moving_average", moving_average},
       {"one_hot", one_hot},
       {"reduce", reduce},
-      {"rmsprop", rmsprop},
+      {"rmsprop", of_shard<rmsprop>},
       {"scale", scale},
-      {"sgd", sgd},
+      {"sgd", of_shard<sgd>},
       {"sigmoid_cross_entropy", sigmoid_cross_entropy},
       {"softmax", softmax},
       {"softmax_cross_entropy", softmax_cross_entropy},
