@@ -66,11 +66,16 @@ class ImageCopies {
 
   // What the primitive computes.
   ConvolutionShape seen() const { return strided_point_ ? over_seen_cells(shape_) : shape_; }
-  // The most images that are worked on together, of `most`; sums want more of them.
+  // The most images that are worked on together, of `most`; sums want more of them. In bf16, where
+  // most convolutions work so, a number that divides the batch: a rest would want code of its own.
   std::int64_t images_together(std::int64_t most, bool sums) const {
     if (before() == 0) return most;
     const std::int64_t bound = sums ? kCopyBytesSummed : kCopyBytes;
-    return std::clamp(bound / (4 * (before() + after())), std::int64_t{1}, most);
+    std::int64_t images = std::clamp(bound / (4 * (before() + after())), std::int64_t{1}, most);
+    if (!shape_.is_short) return images;
+    images = std::min(images, shape_.images);
+    while (shape_.images % images != 0) --images;
+    return images;
   }
   void place(Pieces& pieces, std::int64_t images) {
     before_ = pieces.add(4 * images * before());
