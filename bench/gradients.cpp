@@ -33,12 +33,13 @@ int main(int count, char** words) {
                    .task = make_classification({}),
                    .optimizer = {.name = "sgd", .momentum = 0.9}});
   trainer.open();
-  load_tensors(SafetensorsReader(words[5]),
-               weight_tensors(trainer.session(), trainer.step_graph()));
+  load_tensors(SafetensorsReader(words[5]), weight_tensors(trainer.session(), trainer.step_graph()),
+               trainer.shards());
   fill_synthetic_batch(trainer, batch);
   // With momentum and a rate of 1, the first step leaves -gradient in the slots, exactly.
   const StepResult result = trainer.train_step(batch, 1.0F, 0, 0);
-  save_tensors(words[6], slot_tensors(trainer.session(), trainer.step_graph()), {});
+  save_tensors(words[6], slot_tensors(trainer.session(), trainer.step_graph()), {},
+               trainer.shards());
   fmt::print("{:.9g}\n", result.loss);
   return 0;
 }
