@@ -162,13 +162,11 @@ std::vector<Lever> find_levers(const VariantMaker& make, const MemorySettings& o
   const auto with_means = [&](const Means& means, const char* option, const char* note) {
     levers.push_back({option, variants.plan(make(run.batch, accumulate), means), note});
   };
-  if (make.make_short) {
-    Means means = options.means();
-    means.half = false;
+  // Beside --stash f16 it is refused.
+  if (make.make_short && !options.means().half)
     levers.push_back({"--precision bf16",
-                      variants.plan(make.make_short(run.batch, accumulate), means),
+                      variants.plan(make.make_short(run.batch, accumulate), options.means()),
                       "activations in 16 bits, lossy"});
-  }
   Means more = options.means();
   more.half = true;
   // Ranks refuse it: their plans may round different values.

@@ -43,8 +43,8 @@ TEST(Args, SayEveryOptionOfTrain) {
   for (const char* more : {"out", "resume", "fresh", "json", "quiet", "config", "help"})
     expected.emplace_back(more);
   // Who computes: no part of what a run is.
-  for (const char* more :
-       {"ranks", "hosts", "restarts", "interface", "rank-timeout", "mixed-hosts", "verbose"})
+  for (const char* more : {"ranks", "hosts", "restarts", "interface", "rank-timeout", "mixed-hosts",
+                           "verbose", "shard-optimizer"})
     expected.emplace_back(more);
   EXPECT_THAT(options, testing::UnorderedElementsAreArray(expected));
 }
