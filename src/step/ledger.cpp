@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kKiB = 1024;
 constexpr std::int64_t kMiB = 1024 * kKiB;
 
-constexpr std::int64_t kCodeBytes = 14 * kMiB;
+constexpr std::int64_t kCodeBytes = 15 * kMiB;
 
 // Stacks and heaps of their own: of the team and the data workers, of those that watch and spill.
 std::int64_t thread_bytes(const Surroundings& around) {
