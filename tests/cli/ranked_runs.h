@@ -52,6 +52,27 @@ class RankedRuns : public SmallRuns {
   bool is_saved(const std::string& name) const {
     return Background::waits_for(out(name) / "weights" / "last.safetensors");
   }
+
+  // A run of 3, 2 and 3 ranks, each time killed by the death of one of them and ended by one
+  // process, is what a run of one process is. `of_ranks`: words that only ranks are given.
+  void expect_kills_change_nothing(const std::string& settings,
+                                   const std::string& of_ranks = "") const {
+    ASSERT_EQ(train("whole", settings).code, 0);
+    for (const int ranks : {3, 2, 3}) {
+      Background run(words("killed", settings + of_ranks), out("log"), mpirun(ranks));
+      ASSERT_TRUE(is_saved("killed")) << content(out("log"));
+      ::usleep(300'000);
+      const pid_t victim = ranks == 2 ? rank_of("killed", 0) : rank_of("killed", ranks - 1);
+      if (victim > 0) ::kill(victim, SIGKILL);
+      run.wait();
+      EXPECT_TRUE(Background::waits_until([&] { return ranks_of("killed").empty(); }));
+      expect_sound_checkpoint(out("killed"));
+    }
+    const Outcome end = train("killed", settings);
+    ASSERT_EQ(end.code, 0) << end.output;
+    EXPECT_TRUE(last_weights(out("killed")) == last_weights(out("whole")));
+    EXPECT_EQ(lasting_results(out("killed")), lasting_results(out("whole")));
+  }
 };
 
 // One message, whatever the number of ranks.

@@ -29,22 +29,8 @@ TEST_F(ShardedRuns, TrainToTheSameBytes) {
 }
 
 TEST_F(ShardedRuns, KilledAndResumedByOtherNumbersOfThemTheyEndTheSame) {
-  const std::string settings = "--accumulate 3 --save-every 4 --steps 40 --ema 0.9";
-  ASSERT_EQ(train("whole", settings).code, 0);
-  for (const int ranks : {3, 2, 3}) {
-    Background run(words("killed", settings + " --shard-optimizer"), out("log"), mpirun(ranks));
-    ASSERT_TRUE(is_saved("killed")) << content(out("log"));
-    ::usleep(300'000);
-    const pid_t victim = ranks == 2 ? rank_of("killed", 0) : rank_of("killed", ranks - 1);
-    if (victim > 0) ::kill(victim, SIGKILL);
-    run.wait();
-    EXPECT_TRUE(Background::waits_until([&] { return ranks_of("killed").empty(); }));
-    expect_sound_checkpoint(out("killed"));
-  }
-  const Outcome end = train("killed", settings);
-  ASSERT_EQ(end.code, 0) << end.output;
-  EXPECT_TRUE(last_weights(out("killed")) == last_weights(out("whole")));
-  EXPECT_EQ(lasting_results(out("killed")), lasting_results(out("whole")));
+  expect_kills_change_nothing("--accumulate 3 --save-every 4 --steps 40 --ema 0.9",
+                              " --shard-optimizer");
 }
 
 TEST_F(ShardedRuns, ADiskThatStaysFullEndsAllWithTheOldCheckpoint) {

@@ -6,9 +6,8 @@
 #include "run/checkpoint.h"
 #include "run/run_ranks.h"
 #include "step/averages.h"
-#include "tests/support/allocation_counter.h"
 #include "tests/support/mini_training.h"
-#include "tests/support/ranks.h"
+#include "tests/support/rank_allocations.h"
 #include "tests/support/threads.h"
 
 namespace plimsoll {
@@ -225,31 +224,12 @@ TEST(ShardedOptimizer, SavesThreeQuartersOfWhatFourRanksRemember) {
 
 TEST(ShardedOptimizer, AllocatesNothingInAStep) {
   if (!allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns malloc";
-  constexpr int kSteps = 10;
-  std::int64_t grown = -1;
-  const auto thrown = run_ranks(2, [&](dist::Group& group) {
-    // libgomp keeps the team of a parallel region for the next one, but not a team of one.
-    const Threads threads(2);
-    const ShardedRun run{.tuning = {.average = 0.9}};
-    Trainer trainer = sharded_trainer(run, dist::place_in(&group));
-    trainer.open();
-    const auto meet = [&] {
-      const std::byte here{};
-      std::byte all[2];
-      group.all_gather({&here, 1}, all);
-    };
-    for (std::int64_t step = 0; step < kSteps; ++step) {
-      meet();
-      const std::int64_t before = allocations_so_far();
-      meet();
-      train_steps(run, trainer, step, step + 1);
-      meet();
-      if (group.rank() == 0) grown = allocations_so_far() - before;
-      meet();
-    }
+  const ShardedRun run{.tuning = {.average = 0.9}};
+  expect_no_allocation_in_step_ten([&](dist::Group& group) {
+    const auto trainer = std::make_shared<Trainer>(sharded_trainer(run, dist::place_in(&group)));
+    trainer->open();
+    return [&run, trainer](std::int64_t step) { train_steps(run, *trainer, step, step + 1); };
   });
-  for (const std::string& text : thrown) EXPECT_EQ(text, "");
-  EXPECT_EQ(grown, 0) << "in step " << kSteps;
 }
 
 }  // namespace

@@ -4,9 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/support/allocation_counter.h"
 #include "tests/support/mini_training.h"
-#include "tests/support/ranks.h"
+#include "tests/support/rank_allocations.h"
 #include "tests/support/threads.h"
 
 namespace plimsoll {
@@ -211,35 +210,16 @@ TEST(Ranks, MoreThanThereArePartsAreRefused) {
 
 TEST(Ranks, AStepAllocatesNothing) {
   if (!allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns malloc";
-  constexpr int kSteps = 10;
-  std::int64_t grown = -1;
-  const auto thrown = run_ranks(2, [&](dist::Group& group) {
-    // libgomp keeps the team of a parallel region for the next one, but not a team of one.
-    const Threads threads(2);
-    Trainer trainer = rank_trainer({}, &group);
-    trainer.open();
-    std::int64_t step = 0;
-    const Trainer::FillPart fill_part = [&](const StepTensors& inputs, std::int64_t first,
-                                            std::int64_t) {
-      fill(inputs.at("image"), inputs.at("label"), step, first);
+  expect_no_allocation_in_step_ten([](dist::Group& group) {
+    const auto trainer = std::make_shared<Trainer>(rank_trainer({}, &group));
+    trainer->open();
+    return [trainer](std::int64_t step) {
+      trainer->train_batch(kBatch, 0.01F, step, step * kBatch,
+                           [&](const StepTensors& inputs, std::int64_t first, std::int64_t) {
+                             fill(inputs.at("image"), inputs.at("label"), step, first);
+                           });
     };
-    const auto meet = [&] {
-      const std::byte here{};
-      std::byte all[2];
-      group.all_gather({&here, 1}, all);
-    };
-    for (; step < kSteps; ++step) {
-      meet();
-      const std::int64_t before = allocations_so_far();
-      meet();
-      trainer.train_batch(kBatch, 0.01F, step, step * kBatch, fill_part);
-      meet();
-      if (group.rank() == 0) grown = allocations_so_far() - before;
-      meet();
-    }
   });
-  for (const std::string& text : thrown) EXPECT_EQ(text, "");
-  EXPECT_EQ(grown, 0) << "in step " << kSteps;
 }
 
 }  // namespace

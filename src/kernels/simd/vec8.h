@@ -33,12 +33,6 @@ inline __m128i shortened8(Vec8 v) {
 inline void store8(Bf16* p, Vec8 v) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), shortened8(v));
 }
-// v as it would be read back from elements of type T.
-template <class T>
-Vec8 stored8(Vec8 v) {
-  if constexpr (sizeof(T) == 4) return v;
-  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(shortened8(v)), 16));
-}
 
 inline Vec8 splat8(float v) { return _mm256_set1_ps(v); }
 inline Vec8 splat8(const float* p) { return _mm256_broadcast_ss(p); }
