@@ -34,12 +34,13 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Of what the peak is about.
-double step_flops(const Session& session) {
+// Of what the peak is about; a tape has a part of the batch.
+double step_flops(const Session& session, std::int64_t batch) {
   double flops = 0;
   for (const Node& node : session.graph(0).nodes())
     if (node.op->arithmetic != Arithmetic::none) flops += cost_of(session.graph(0), node).flops;
-  return flops;
+  return flops * static_cast<double>(batch) /
+         static_cast<double>(session.view(0, "image").spec.shape[0]);
 }
 
 // Lets all kernels compete for every call of a step, prints who won, and writes the table.
@@ -81,11 +82,14 @@ int run_alone(const BenchSettings& settings) {
   job::Variant variant{Trainer(op_table(), settings.model.factory(),
                                {.input = input,
                                 .train_batches = {input.batch},
+                                .accumulate = settings.memory.accumulate,
+                                .sync_statistics = settings.memory.syncs(),
                                 .evaluate_batches = {},
                                 .task = training.task(nullptr),
                                 .optimizer = settings.optimizer,
                                 .kernels = job::choose_kernels(settings.kernels)}),
                        {.input_bytes = 0, .threads = threads}};
+  variant.around.exchange_bytes = variant.trainer.exchange_bytes();
   if (!settings.tune.empty()) {
     tune(variant.trainer, settings.tune);
     return 0;
@@ -98,13 +102,18 @@ int run_alone(const BenchSettings& settings) {
   const double peak = kernels::measure_fma_peak_gflops();
   std::vector<double> seconds;
   for (std::int64_t step = -1; step < settings.steps; ++step) {
-    fill_synthetic_batch(trainer, input.batch);
+    double filling = 0;
     const Stopwatch watch;
-    trainer.train_step(input.batch, 1e-3F, step + 1, (step + 1) * input.batch);
-    if (step >= 0) seconds.push_back(watch.seconds());
+    trainer.train_batch(input.batch, 1e-3F, step + 1, (step + 1) * input.batch,
+                        [&](const StepTensors& inputs, std::int64_t, std::int64_t count) {
+                          const Stopwatch fill_watch;
+                          fill_synthetic_part(trainer, inputs, count);
+                          filling += fill_watch.seconds();
+                        });
+    if (step >= 0) seconds.push_back(watch.seconds() - filling);
   }
   const double step_seconds = median(seconds);
-  const double gflops = step_flops(trainer.session()) / step_seconds * 1e-9;
+  const double gflops = step_flops(trainer.session(), input.batch) / step_seconds * 1e-9;
   const double rate = static_cast<double>(input.batch) / step_seconds;
   const std::int64_t memory = memory_usage().peak().count;
   StepTimes times;
@@ -159,6 +168,12 @@ void check(const BenchSettings& s) {
   if (s.steps < 1)
     throw UsageError(
         {.where = "--steps", .got = std::to_string(s.steps), .expected = "expected at least 1"});
+  if (s.memory.accumulate > 1 && (s.layers || !s.tune.empty()))
+    throw UsageError(
+        {.where = "--accumulate",
+         .got = fmt::format("{} with {}", s.memory.accumulate, s.layers ? "--layers" : "--tune"),
+         .expected = "expected a whole batch",
+         .hint = "--batch of the size of a part"});
   if (s.ranks.ranks > 1 && (s.layers || !s.tune.empty()))
     throw UsageError(
         {.where = "--ranks",
@@ -188,6 +203,7 @@ Entry add_bench(CLI::App& command) {
   begin_group(command, "measurement");
   command.add_option("--optimizer", settings->optimizer.name, "sgd, rmsprop, adam or adamw")
       ->capture_default_str();
+  add_shared_statistics(command, settings->memory);
   command.add_option("--steps", settings->steps, "steps to measure; the median counts")
       ->capture_default_str();
   command.add_flag("--layers", settings->layers,

@@ -33,6 +33,7 @@ void add_optimizer_options(CLI::App& command, job::TrainingSettings& s) {
                      "rates of their own: PATTERN=FACTOR of layers, separated by commas");
   command.add_option("--bn-momentum", s.bn_momentum,
                      "of BatchNorm's running statistics; default: the network's own");
+  add_shared_statistics(command, s.memory);
   command
       .add_option("--ema", s.average,
                   "keep a moving average of the weights with this decay (0.999); it is what is "
@@ -107,6 +108,15 @@ void add_watch_options(CLI::App& command, job::RunSettings& s) {
 }
 
 }  // namespace
+
+void add_shared_statistics(CLI::App& command, job::MemorySettings& s) {
+  command
+      .add_option(
+          "--bn", s.bn,
+          "statistics of BatchNorm: local, of each part of a batch (--accumulate), or sync, "
+          "of all of it, with all parts of a process in memory at once")
+      ->capture_default_str();
+}
 
 void begin_group(CLI::App& command, const std::string& name) {
   command.option_defaults()->group(name);

@@ -21,6 +21,8 @@ void add_options(CLI::App& command, job::TrainingSettings& settings, const std::
 void add_options(CLI::App& command, job::RunSettings& settings, const std::string& data);
 
 void add_weights(CLI::App& command, job::TrainingSettings& settings);
+// Of BatchNorms, where a batch has parts.
+void add_shared_statistics(CLI::App& command, job::MemorySettings& settings);
 void add_kernels(CLI::App& command, std::string& kernels);
 void add_threads(CLI::App& command, std::optional<std::int64_t>& threads);
 // For those who use weights that do not say how pictures are prepared for them.

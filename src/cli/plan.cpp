@@ -89,9 +89,13 @@ struct CurvePoint {
 
 std::vector<CurvePoint> curve_of(const Trainer& trainer, const job::PlannedRun& run) {
   std::vector<CurvePoint> curve;
+  std::size_t at_once = 1;
+  for (const auto& together : trainer.tapes().together())
+    at_once = std::max(at_once, together.size());
   for (const PlanPoint& point : run.plan.frontier.points)
     curve.push_back({process_bytes(trainer.planned(), run.request.around,
-                                   trainer.tapes().resident_bytes() + point.bytes),
+                                   trainer.tapes().resident_bytes() +
+                                       static_cast<std::int64_t>(at_once) * point.bytes),
                      100 * point.extra_seconds / run.plan.step_seconds});
   std::reverse(curve.begin(), curve.end());
   curve.front().bytes = run.plan.floor_bytes;  // with fewer data workers, if there are several
@@ -198,7 +202,7 @@ void print_plan(const Settings& s, const job::Ready& ready, const FrameworkEstim
              input.image.w, s.model.class_count(), s.optimizer_options().name, threads,
              budget_text(run.budget), ledger_text(run));
   if (const std::string text = job::shard_text(ready); !text.empty()) fmt::print("{}\n", text);
-  fmt::print("{}{}\n", lossy_text(s.memory, s.model), means_text(ready.trainer, run));
+  fmt::print("{}{}\n", lossy_text(s), means_text(ready.trainer, run));
   fmt::print("smallest budget {} · fastest plan {}\n", to_string(Bytes{run.plan.floor_bytes}),
              to_string(Bytes{run.plan.unlimited_bytes}));
   fmt::print("elsewhere, estimated: PyTorch eager {} · Keras {}\n\n{}",

@@ -68,22 +68,28 @@ void add_memory(nlohmann::ordered_json& json, std::int64_t predicted_bytes) {
   json["measured_peak_bytes"] = memory_usage().peak().count;
 }
 
-std::string lossy_text(const job::MemorySettings& options, const job::ModelSettings& model) {
+std::string lossy_text(const job::TrainingSettings& settings) {
+  const job::MemorySettings& options = settings.memory;
+  const bool two_stages = settings.model.network().two_stages;
   std::string text;
-  if (model.is_short())
+  if (settings.model.is_short())
     text +=
         "note: --precision bf16 is lossy: what lies between layers is rounded to 8 significant bits"
         "; on this processor it saves memory, not time\n";
   if (options.stash == "f16")
     text +=
         "note: --stash f16 is lossy: gradients are computed from activations rounded to 16 bits\n";
-  if (options.accumulate > 1)
+  if (options.accumulate > 1 && !options.syncs())
     text += fmt::format(
         "note: --accumulate {} is not the whole batch: BatchNorm sees each of the {} parts on its "
         "own{}\n",
         options.accumulate, options.accumulate,
-        model.network().two_stages ? ", and so do the losses, which are means over what is drawn"
-                                   : "");
+        two_stages ? ", and so do the losses, which are means over what is drawn" : "");
+  if (options.syncs() && two_stages)
+    text += fmt::format(
+        "note: --accumulate {} is not the whole batch: the losses of each part are means over what "
+        "is drawn from it\n",
+        options.accumulate);
   return text;
 }
 

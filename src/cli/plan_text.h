@@ -6,7 +6,7 @@
 #include <string>
 
 #include "job/levers.h"
-#include "job/model_settings.h"
+#include "job/training_settings.h"
 
 namespace plimsoll::cli {
 
@@ -19,7 +19,7 @@ nlohmann::ordered_json plan_summary_json(const job::PlannedRun& run);
 // "kept 60 tensors (900 MiB), recomputed 93 (1.2 GiB), 2.1 % slower than without a limit".
 std::string means_text(const Trainer& trainer, const job::PlannedRun& run);
 // A line for every means that changes the numbers; empty without them.
-std::string lossy_text(const job::MemorySettings& options, const job::ModelSettings& model);
+std::string lossy_text(const job::TrainingSettings& settings);
 // "memory: 120 MiB predicted, 118 MiB measured": the process's own high-water mark so far.
 std::string memory_text(std::int64_t predicted_bytes);
 // The same two as `predicted_bytes` and `measured_peak_bytes`.

@@ -103,6 +103,7 @@ class RankBench {
                                   .train_batches = {input.batch},
                                   .accumulate = s.memory.accumulate,
                                   .place = dist::place_in(&group),
+                                  .sync_statistics = s.memory.syncs(),
                                   .evaluate_batches = {},
                                   .task = training.task(nullptr),
                                   .optimizer = s.optimizer,

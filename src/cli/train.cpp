@@ -82,7 +82,7 @@ void print_beginning(const job::Training& training, const job::Budget& budget, i
       "{} · {} images to train on, {} to validate · {} classes · batch {} · {} threads · {}\n",
       s.model.title(), data.train->size(), data.validation ? data.validation->size() : 0,
       s.model.class_count(), s.model.batch, threads, s.run.out.string());
-  fmt::print("{}", lossy_text(s.memory, s.model));
+  fmt::print("{}", lossy_text(s));
   const job::Ready& ready = training.ready();
   fmt::print("plan: {} of {} · {}\n", to_string(Bytes{ready.run.plan.total_bytes}),
              budget_size_text(budget), means_text(ready.trainer, ready.run));

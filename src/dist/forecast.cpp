@@ -157,6 +157,7 @@ Forecast forecast(const RankStep& step, const Link& link, const Fleet& fleet) {
   found.compute = alone + taken;
   found.exposed = std::max(found.exposed, free - found.compute);
   found.waiting = found.compute * link.model.spread * expected_excess(fleet.ranks);
+  found.exposed += step.meetings * link.latency;
   // Words before and behind a step.
   constexpr double kWords = 2;
   found.seconds = found.compute + found.waiting + found.exposed + kWords * link.latency;

@@ -36,6 +36,7 @@ struct RankStep {
     bool gathers = false;  // comes once, where a sum goes and comes back
   };
   std::vector<Bucket> buckets;
+  int meetings = 0;         // at which all ranks tell each other some numbers, and wait for them
   double backward_end = 0;  // seconds; what is exchanged until then costs no time of the link
   double seconds = 0;       // with updates
 };

@@ -21,6 +21,7 @@ struct PreparedTapes::Shared {
   std::vector<std::string> resident_names;
   std::unordered_map<std::string, Resident> residents;
   std::int64_t resident_bytes = 0;
+  std::vector<std::vector<std::size_t>> together;
   bool opened = false;
 };
 

@@ -1,5 +1,6 @@
 #include "exec/session.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -21,6 +22,7 @@ struct Session::BoundInstruction {
   std::size_t transfers_needed = 0;  // so many must be complete before it
   std::size_t exchanges_needed = 0;  // likewise
   bool posts = false;                // an exchange begins behind it
+  bool meets = false;                // parts that run together meet behind it
 };
 
 void Session::execute(const BoundInstruction& step) noexcept {
@@ -52,6 +54,28 @@ Session::Session(const PlannedTapes& planned, const std::filesystem::path& spill
     expect(exchanges_ != nullptr, "somebody to exchange with");
     exchanges_->prepare(t, tape(t).exchanges, arena_->at(0));
   }
+  reserve();
+}
+
+std::vector<Session::Seat> Session::seats_of(const std::vector<std::size_t>& together) const {
+  const std::vector<std::int64_t> shifts = shifts_of(together);
+  std::vector<Seat> seats;
+  for (std::size_t i = 0; i < together.size(); ++i) seats.push_back({together[i], shifts[i]});
+  return seats;
+}
+
+// Room for what run_together() moves.
+void Session::reserve() {
+  std::size_t seats = 0;
+  for (const auto& tapes : together()) seats = std::max(seats, tapes.size());
+  if (seats == 0) return;
+  next_.reserve(seats);
+  met_.reserve(2 * seats);
+  for (const BoundTape& bound : bound_)
+    for (const BoundInstruction& step : bound) {
+      moved_in_.reserve(std::max(moved_in_.capacity(), step.in.size()));
+      moved_out_.reserve(std::max(moved_out_.capacity(), step.out.size()));
+    }
 }
 
 Session::~Session() = default;
@@ -86,6 +110,15 @@ Session::BoundTape Session::bind(std::size_t index) const {
       bound.out.push_back(view_at(instruction.value, instruction.out[0]));
     }
     bound_tape.push_back(std::move(bound));
+  }
+  for (std::size_t i = 0; i < bound_tape.size(); ++i) {
+    const Instruction& instruction = tape.instructions[i];
+    const std::vector<NodeId>& meetings = shared().tapes[index].request.meetings;
+    if (instruction.kind != StepKind::run ||
+        std::ranges::find(meetings, instruction.node) == meetings.end())
+      continue;
+    expect(!instruction.again, "parts meet once at a node");
+    bound_tape[i].meets = true;
   }
   // Transfers are carried in order, so waiting for one waits for all before it.
   for (std::size_t k = 0; k < tape.transfers.size(); ++k) {
@@ -126,6 +159,64 @@ void Session::run(std::size_t tape) noexcept {
   walk(tape, exchanges_, [&](std::size_t i) { execute(bound[i]); });
 }
 
+void Session::move(TensorView& view, std::int64_t shift) const {
+  if (view.data >= room().data()) view.data += shift;
+}
+
+void Session::execute(const BoundInstruction& step, std::int64_t shift) noexcept {
+  if (shift == 0) return execute(step);
+  moved_in_.assign(step.in.begin(), step.in.end());
+  moved_out_.assign(step.out.begin(), step.out.end());
+  for (TensorView& view : moved_in_) move(view, shift);
+  for (TensorView& view : moved_out_) move(view, shift);
+  std::byte* const packed = step.packed == nullptr ? nullptr : step.packed + shift;
+  switch (step.kind) {
+    case StepKind::run:
+      step.job->run(
+          {.in = moved_in_, .out = moved_out_, .scratch = step.scratch + shift, .packed = packed});
+      break;
+    case StepKind::pack: kernels::pack_half(moved_in_[0], moved_out_[0].data); break;
+    case StepKind::unpack: kernels::unpack_half(moved_in_[0].data, moved_out_[0]); break;
+  }
+}
+
+std::size_t Session::run_part(const Seat& seat, std::size_t from,
+                              ExchangeCarrier* exchanges) noexcept {
+  const BoundTape& bound = bound_[seat.tape];
+  for (std::size_t i = from; i < bound.size(); ++i) {
+    if (exchanges != nullptr && bound[i].exchanges_needed > 0)
+      exchanges->wait_for(bound[i].exchanges_needed);
+    execute(bound[i], seat.shift);
+    if (exchanges != nullptr && bound[i].posts) exchanges->post();
+    if (bound[i].meets) return i + 1;
+  }
+  return bound.size();
+}
+
+void Session::run_together(std::span<const Seat> seats, PartMeeting& meeting) noexcept {
+  const StepRegion region;
+  const std::size_t last = seats.size() - 1;
+  ExchangeCarrier* const exchanges =
+      tape(seats[last].tape).exchanges.empty() ? nullptr : exchanges_;
+  if (exchanges != nullptr) exchanges->begin_step(seats[last].tape);
+  next_.assign(seats.size(), 0);
+  while (next_[last] < bound_[seats[last].tape].size()) {
+    for (std::size_t i = 0; i < seats.size(); ++i)
+      next_[i] = run_part(seats[i], next_[i], i == last ? exchanges : nullptr);
+    const BoundInstruction& met = bound_[seats[last].tape][next_[last] - 1];
+    if (!met.meets) break;
+    met_.clear();
+    for (std::size_t i = 0; i < seats.size(); ++i)
+      for (TensorView out : bound_[seats[i].tape][next_[i] - 1].out) {
+        move(out, seats[i].shift);
+        met_.push_back(out);
+      }
+    const Instruction& instruction = tape(seats[last].tape).instructions[next_[last] - 1];
+    meeting.meet(graph(seats[last].tape).node(instruction.node), met_);
+  }
+  if (exchanges != nullptr) exchanges->end_step();
+}
+
 void Session::run_watched(std::size_t tape, const Look& look) {
   bool going = true;
   walk(tape, nullptr, [&](std::size_t i) {
@@ -152,7 +243,8 @@ void Session::run_instruction(std::size_t tape, std::size_t index) noexcept {
   execute(bound_[tape][index]);
 }
 
-TensorView Session::view(std::size_t index, std::string_view name) const {
+TensorView Session::view(const Seat& seat, std::string_view name) const {
+  const std::size_t index = seat.tape;
   const Graph& graph = this->graph(index);
   const ValueId id = graph.find(name);
   expect(bool(id), "the tape has the value asked for");
@@ -160,7 +252,7 @@ TensorView Session::view(std::size_t index, std::string_view name) const {
   for (const auto* list : {&tape(index).inputs, &tape(index).results})
     for (const PlacedValue& placed : *list)
       if (placed.value == id)
-        return {arena_->at(placed.offset), graph.spec(id),
+        return {arena_->at(placed.offset + seat.shift), graph.spec(id),
                 graph.spec(root_of(graph, id)).image_elements()};
   bug("only inputs, results and residents can be viewed");
 }

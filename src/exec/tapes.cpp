@@ -51,6 +51,14 @@ void PreparedTapes::place_residents() {
   }
 }
 
+void PreparedTapes::set_together(std::vector<std::vector<std::size_t>> tapes) {
+  shared_->together = std::move(tapes);
+}
+
+const std::vector<std::vector<std::size_t>>& PreparedTapes::together() const {
+  return shared_->together;
+}
+
 void PreparedTapes::set_times(const KernelTimes& times) {
   for (Prepared& tape : shared_->tapes)
     for (std::size_t n = 0; n < tape.work.size(); ++n)
@@ -134,7 +142,16 @@ PlannedTapes PreparedTapes::plan(const NamedFates& training,
 std::int64_t PlannedTapes::arena_bytes() const {
   std::int64_t bytes = 0;
   for (const auto& tape : tapes_) bytes = std::max(bytes, tape->arena_bytes);
+  for (const std::vector<std::size_t>& tapes : together())
+    bytes = std::max(bytes, shifts_of(tapes).front() + tape(tapes.front()).arena_bytes);
   return bytes;
+}
+
+std::vector<std::int64_t> PlannedTapes::shifts_of(const std::vector<std::size_t>& tapes) const {
+  std::vector<std::int64_t> shifts(tapes.size(), 0);
+  for (std::size_t i = tapes.size(); i-- > 1;)
+    shifts[i - 1] = shifts[i] + tape(tapes[i]).arena_bytes - resident_bytes();
+  return shifts;
 }
 
 std::int64_t PlannedTapes::spill_bytes() const {

@@ -20,6 +20,8 @@ namespace plimsoll {
 struct TapeRequest {
   Graph graph;
   Values results = {};  // values to be read after a step
+  // Nodes at which parts that run together meet, in the order they run; none runs again.
+  std::vector<NodeId> meetings = {};
 };
 
 class PlannedTapes;
@@ -31,6 +33,11 @@ class PreparedTapes {
  public:
   explicit PreparedTapes(std::vector<TapeRequest> requests, const KernelChoice& choice = {},
                          const Environment& environment = this_process());
+
+  // Tapes that run together, each in room of its own: the last of a list in that of a tape which
+  // runs alone, the others behind. Before plan().
+  void set_together(std::vector<std::vector<std::size_t>> tapes);
+  const std::vector<std::vector<std::size_t>>& together() const;
 
   // Prices what is known; see NodeWork::seconds. Before problem().
   void set_times(const KernelTimes& times);
@@ -76,8 +83,10 @@ class PreparedTapes {
 class PlannedTapes : public PreparedTapes {
  public:
   const Tape& tape(std::size_t index) const { return *tapes_[index]; }
-  // Of the largest tape.
+  // Of the largest tape, or of those that run together.
   std::int64_t arena_bytes() const;
+  // Where the room of each of these begins, behind that of a tape which runs alone.
+  std::vector<std::int64_t> shifts_of(const std::vector<std::size_t>& together) const;
   // Of the file that spilled values need, 0 if none are.
   std::int64_t spill_bytes() const;
 

@@ -49,6 +49,7 @@ enum class Form : std::uint8_t {
   sum,            // of its inputs, the last times `last_factor`
   zero_pad,       // by `pads`
   activation,     // of `kind`
+  moments,        // mean and variance of every channel of in[0]
   normalisation,  // of every channel: in[0] by mean and variance; then by `scale` and `center`
 };
 
@@ -115,6 +116,7 @@ struct OpDef {
   bool cheap_to_repeat = false;  // recomputing costs about one pass over memory
   bool exchanged = false;        // its outputs, over inputs, hold when ranks have exchanged them
   bool gathered = false;         // by that alone: of each every rank has updated its shard
+  bool meets = false;            // behind it parts that run at once make one of theirs: runs once
   bool joins_filters = false;    // several over one in[0] are one with the filters in[1] of all
   Form form = Form::other;
   Absorbs absorbs = {};

@@ -77,6 +77,7 @@ void visit_training(TrainingSettings& s, const Visit& visit) {
   visit("thaw-lr", s.thaw_lr);
   visit("thaw-bn", s.thaw_bn);
   visit("bn-momentum", s.bn_momentum, 0.0);
+  visit("bn", s.memory.bn);
   visit("ema", s.average);
   visit("seed", s.seed);
 }

@@ -44,6 +44,7 @@ RunIdentity identity_of(const RunSettings& s, const TrainingData& loaded, const 
                  {"dropout", number_text(s.model.dropout)},
                  {"auxiliary head", s.model.auxiliary ? "yes" : "no"},
                  {"optimizer", optimizer.name},
+                 {"bn", s.memory.bn},
                  {"loss", s.loss.name},
                  {"data", fingerprint(*loaded.train)},
                  {"pictures", fmt::format("content {:016x}", loaded.train_content)},

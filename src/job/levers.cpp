@@ -174,7 +174,8 @@ std::vector<Lever> find_levers(const VariantMaker& make, const MemorySettings& o
     with_means(more, "--stash f16", "16-bit stash, lossy");
   more = options.means();
   more.spill = true;
-  if (more != options.means()) with_means(more, "--spill DIR", "to a file, lossless, slow");
+  if (more != options.means() && !make.syncs)
+    with_means(more, "--spill DIR", "to a file, lossless, slow");
   const std::int64_t most = std::min(run.batch, kMostMicroBatches);
   for (std::int64_t parts = 2 * accumulate; parts <= most; parts *= 2) {
     const bool is_last = parts * 2 > most;
@@ -184,7 +185,8 @@ std::vector<Lever> find_levers(const VariantMaker& make, const MemorySettings& o
     const std::int64_t bytes = variants.plan(run.batch, parts);
     if (bytes > budget && !is_last) continue;
     levers.push_back({fmt::format("--accumulate {}", parts), bytes,
-                      "micro-batches; BatchNorm sees each on its own"});
+                      make.syncs ? "micro-batches, all of a process's at once"
+                                 : "micro-batches; BatchNorm sees each on its own"});
     break;
   }
   // Sums of parts are held, too: where weights are what takes the room, parts gain nothing.

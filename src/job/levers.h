@@ -29,6 +29,7 @@ struct VariantMaker {
   std::function<Variant(std::int64_t batch, std::int64_t accumulate)> make_short = {};
   int threads = 1;         // the OpenMP team has so many
   std::int64_t ranks = 1;  // that share a batch: of the smallest each has an image
+  bool syncs = false;      // BatchNorms: parts run at once, and none of them spills
 
   Variant operator()(std::int64_t batch, std::int64_t accumulate) const {
     return make(batch, accumulate, threads);

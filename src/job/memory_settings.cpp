@@ -24,7 +24,15 @@ void MemorySettings::check(bool images_are_short) const {
     throw UsageError({.where = "--accumulate",
                       .got = std::to_string(accumulate),
                       .expected = fmt::format("expected 1 to {}", kMostMicroBatches)});
+  if (bn != "local" && bn != "sync")
+    throw UsageError(
+        {.where = "--bn", .got = "'" + bn + "'", .expected = "expected local or sync"});
   if (spill.empty()) return;
+  if (syncs())
+    throw UsageError({.where = "--spill",
+                      .got = "with --bn sync, whose parts are all computed at once",
+                      .expected = "expected one of the two",
+                      .hint = "more --ranks have fewer parts each; --bn local spills"});
   SpillFile(spill, 0);
   if (const std::string name = memory_file_system(spill); !name.empty())
     throw DataError({.where = "--spill " + spill,

@@ -15,12 +15,15 @@ struct MemorySettings {
   std::string stash = "f32";  // or f16
   std::string spill;          // directory; empty: no spilling
   std::int64_t accumulate = 1;
+  std::string bn = "local";  // statistics of each part of a batch; or sync: of all of it
   // Ranks share out what the optimizer remembers; not among a run's words, as they are not.
   bool shard_optimizer = false;
 
   // Checks all of them, for images in f32 or bf16; UsageError, DataError for a spill directory that
   // cannot be used.
   void check(bool images_are_short) const;
+  // Whether BatchNorms take the statistics of several parts, which then run at once.
+  bool syncs() const { return bn == "sync" && accumulate > 1; }
   Means means() const { return {.half = stash == "f16", .spill = !spill.empty()}; }
 };
 

@@ -51,6 +51,7 @@ VariantMaker variants_of(const TrainingSettings& settings, const TrainingData* d
                            .accumulate = accumulate,
                            .place = settings.place,
                            .shard_optimizer = settings.memory.shard_optimizer,
+                           .sync_statistics = settings.memory.bn == "sync",
                            .evaluate_batches = {batch},
                            .task = settings.task(data ? data->train.get() : nullptr),
                            .l2 = settings.l2,
@@ -73,15 +74,16 @@ VariantMaker variants_of(const TrainingSettings& settings, const TrainingData* d
     around.spills = !settings.memory.spill.empty();
     around.files = beside.files_in_memory;
     Trainer trainer(op_table(), settings.model.factory(), options);
-    if (settings.place.ranks > 1)
-      around.exchange_bytes = trainer.exchange_bytes() + mpi_bytes(settings.place.ranks);
+    around.exchange_bytes = trainer.exchange_bytes();
+    if (settings.place.ranks > 1) around.exchange_bytes += mpi_bytes(settings.place.ranks);
     return Variant{std::move(trainer), around};
   };
   VariantMaker variants{.make = [make, own = settings.model.input().dtype](
                                     std::int64_t batch, std::int64_t accumulate,
                                     int team) { return make(batch, accumulate, team, own); },
                         .threads = threads,
-                        .ranks = settings.place.ranks};
+                        .ranks = settings.place.ranks,
+                        .syncs = settings.memory.bn == "sync"};
   if (!settings.model.is_short())
     variants.make_short = [make, threads](std::int64_t batch, std::int64_t accumulate) {
       return make(batch, accumulate, threads, DType::bf16);

@@ -78,6 +78,21 @@ Ready Training::make_stage(bool frozen) {
   return ready;
 }
 
+std::string Training::small_parts_text() const {
+  constexpr std::int64_t kFew = 16;  // too few images for statistics, by common experience
+  const std::int64_t images = s_.model.batch / s_.memory.accumulate;
+  bool normalises = false;
+  for (const Node& node : ready_->trainer.tapes().graph(0).nodes())
+    normalises =
+        normalises || (node.op->form == Form::normalisation && node.attrs.flag("training"));
+  if (s_.memory.accumulate == 1 || s_.memory.bn == "sync" || images >= kFew || !normalises)
+    return {};
+  return fmt::format(
+      "BatchNorm takes its statistics from the {} images of a part; --bn sync takes them from all "
+      "{}",
+      images, s_.model.batch);
+}
+
 std::string Training::thawing_text() const {
   return s_.thaw_bn ? "nothing is frozen" : "BatchNorms alone stay frozen";
 }
@@ -125,6 +140,7 @@ void Training::describe() {
                                        s_.unfreeze_after, to_string(Bytes{thawed_bytes_}))
                          : ""));
   if (const std::string text = shard_text(*ready_); !text.empty()) news_.push_back(text);
+  if (const std::string text = small_parts_text(); !text.empty()) news_.push_back(text);
   if (const int workers = ready_->run.plan.workers; workers < threads_)
     news_.push_back(fmt::format("{} data worker{} instead of {}: more do not fit the budget",
                                 workers, workers == 1 ? "" : "s", threads_));

@@ -63,6 +63,8 @@ class Training {
   bool thaws() const { return !s_.freeze.empty() && s_.unfreeze_after > 0; }
   // By all ranks. BudgetError if it does not fit one of them.
   Ready make_stage(bool frozen);
+  // That parts are small for statistics of their own, where they are.
+  std::string small_parts_text() const;
   // What is frozen behind --unfreeze-after.
   std::string thawing_text() const;
   void describe();

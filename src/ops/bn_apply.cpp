@@ -16,6 +16,13 @@ std::vector<AttrSchema> schema() {
   return attrs;
 }
 
+std::vector<AttrSchema> apply_schema() {
+  std::vector<AttrSchema> attrs = schema();
+  attrs.push_back(
+      {"meets", std::int64_t{0}, "1: the statistics are those of all parts of a batch"});
+  return attrs;
+}
+
 Specs infer_apply(const Attrs& attrs, std::span<const Spec> in) {
   const std::size_t count =
       1 + parameter_count(attrs) + static_cast<std::size_t>(attrs.flag("residual"));
@@ -40,8 +47,9 @@ Specs infer_grad(const Attrs& attrs, std::span<const Spec> in) {
   check_parameters(attrs, in, terms + 1, in[0].shape[1]);
   Specs out{in[0]};
   const Spec channels = plain({in[0].shape[1]}, widened(in[0].dtype));
-  if (attrs.flag("scale")) out.push_back(channels);
-  if (attrs.flag("center")) out.push_back(channels);
+  const bool sums = attrs.flag("sums");
+  if (sums || attrs.flag("scale")) out.push_back(channels);
+  if (sums || attrs.flag("center")) out.push_back(channels);
   if (attrs.flag("residual")) out.push_back(in[0]);
   return out;
 }
@@ -96,8 +104,9 @@ void grad_ref(const Attrs& attrs, const Args& args) noexcept {
         along += static_cast<double>(arriving(n, h, w) * normal(n, h, w));
       });
       std::size_t out = 1;
-      if (attrs.flag("scale")) args.out[out++].at<T>(c) = static_cast<T>(along);
-      if (attrs.flag("center")) args.out[out++].at<T>(c) = static_cast<T>(total);
+      const bool sums = attrs.flag("sums");
+      if (sums || attrs.flag("scale")) args.out[out++].at<T>(c) = static_cast<T>(along);
+      if (sums || attrs.flag("center")) args.out[out++].at<T>(c) = static_cast<T>(total);
       const double count = static_cast<double>(s[0] * s[2] * s[3]);
       const bool training = attrs.flag("training");
       over_pixels(s, [&](auto n, auto h, auto w) {
@@ -148,6 +157,20 @@ Values constant_backward(const Backward& b, bool masks, bool has_residual) {
   return dx;
 }
 
+// What bn_grad made of statistics that it took for constants, and the way through them, which all
+// parts of the batch have a share in.
+ValueId centred(const Backward& b, ValueId dy, ValueId along, ValueId total) {
+  const Attrs& attrs = b.node.attrs;
+  const Values met =
+      b.call("bn_meet", {along, total}, {{"images", b.graph.spec(b.in(0)).shape[0]}});
+  Values in{dy, b.in(0), met[0], met[1], b.in(1), b.in(2)};
+  if (attrs.flag("scale")) in.push_back(b.in(3));
+  return b.call1("bn_centre", in,
+                 {{"epsilon", attrs.real("epsilon")},
+                  {"scale", attrs.integer("scale")},
+                  {"center", std::int64_t{0}}});
+}
+
 // Reads y, never z, unless a residual hides the sign: the convolution's output is all that is kept.
 Values backward(const Backward& b) {
   const Attrs& attrs = b.node.attrs;
@@ -156,18 +179,28 @@ Values backward(const Backward& b) {
   const bool masks_residual = has_residual && masks;
   if (is_constant(b) && !is_normalised_by_readers(b))
     return constant_backward(b, masks, has_residual);
-  Attrs grad = attrs;
+  const bool meets = attrs.flag("meets");
+  Attrs grad;
+  for (const char* name : {"epsilon", "scale", "center", "activation", "training"})
+    grad.set(name, *attrs.find(name));
   grad.set("residual", std::int64_t{masks_residual});
   grad.set("from_z", std::int64_t{masks_residual});
+  if (meets) {
+    grad.set("training", std::int64_t{0});
+    grad.set("sums", std::int64_t{1});
+  }
   Values in{b.dy[0], b.in(0)};
   for (std::size_t i = 0; i < parameter_count(attrs); ++i) in.push_back(b.in(1 + i));
   if (masks_residual) in.push_back(b.out(0));
   const Values out = b.call("bn_grad", in, grad);
   Values dx = b.none();
   std::size_t next = 0;
-  dx[0] = out[next++];
-  if (attrs.flag("scale")) dx[3] = out[next++];
-  if (attrs.flag("center")) dx[3 + static_cast<std::size_t>(attrs.flag("scale"))] = out[next++];
+  dx[0] = meets ? centred(b, out[0], out[1], out[2]) : out[0];
+  ++next;
+  if (attrs.flag("scale")) dx[3] = out[next];
+  if (meets || attrs.flag("scale")) ++next;
+  if (attrs.flag("center")) dx[3 + static_cast<std::size_t>(attrs.flag("scale"))] = out[next];
+  if (meets || attrs.flag("center")) ++next;
   if (has_residual) dx.back() = masks_residual ? out[next] : b.dy[0];
   return dx;
 }
@@ -177,6 +210,7 @@ std::vector<AttrSchema> grad_schema() {
   attrs.push_back({"terms", std::int64_t{1}, "how many gradients of z are given, to be summed"});
   attrs.push_back(
       {"from_z", std::int64_t{0}, "1: z is given and decides where the activation passes"});
+  attrs.push_back({"sums", std::int64_t{0}, "1: both sums, which parameters there are or not"});
   return attrs;
 }
 
@@ -213,6 +247,11 @@ std::vector<Sample> grad_samples() {
                  {"residual", on},
                  {"from_z", on},
                  {"activation", std::string("relu")}}},
+      {.in = {image, image, c13, v13},
+       .attrs = {{"scale", std::int64_t{0}},
+                 {"center", std::int64_t{0}},
+                 {"training", std::int64_t{0}},
+                 {"sums", on}}},
   };
 }
 
@@ -223,7 +262,7 @@ const OpFamily bn_apply{{
     {.name = "bn_apply",
      .doc =
          "Normalises every channel, scales and shifts it, adds a residual, applies an activation.",
-     .attrs = schema(),
+     .attrs = apply_schema(),
      .infer = infer_apply,
      .backward = backward,
      .in_place = {{.out = 0, .over = 0},

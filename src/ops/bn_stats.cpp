@@ -47,6 +47,7 @@ const OpFamily bn_stats{{
      .doc = "Mean and biased variance of every channel over a batch.",
      .infer = infer,
      .backward = no_gradient,
+     .form = Form::moments,
      .framework_holds = FrameworkHolds::input,
      .cost = pass_over<3>,
      .kernels = {{"avx2", plain_job<kernels::bn_stats>, {.bf16 = TakesBf16::yes, .packs = true}},

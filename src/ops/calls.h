@@ -208,6 +208,11 @@ inline Moments bn_update(Graph& graph, const Moments& moving, const Moments& bat
                  {{"momentum", momentum}}, name);
   return {moved[0], moved[1]};
 }
+// Mean and variance of all parts of a batch, from those of each.
+inline Moments bn_meet(Graph& graph, const Moments& own, std::string_view name) {
+  const Values met = graph.call("bn_meet", {own.mean, own.variance}, {}, name);
+  return {met[0], met[1]};
+}
 // Sums over the parts of a batch. `code` tells which of the slots a part is added to.
 inline ValueId carry(Graph& graph, ValueId part, ValueId code, const Values& slots,
                      std::string_view name) {

@@ -56,6 +56,7 @@ class Fuser {
                consumer->op->form == Form::sum && consumer->in.size() == 2 &&
                consumer->in[0] != consumer->in[1];
       case Form::sum:
+      case Form::moments:
       case Form::other: return false;
     }
     bug("form out of range");

@@ -84,7 +84,7 @@ Problem::Problem(PlanRequest request)
   std::vector<bool> is_result(roots_.size(), false);
   for (ValueId id : request_.results) is_result[root_of(graph, id).at()] = true;
   for (std::size_t n = 0; n < backward_begin_; ++n) {
-    if (nodes_[n].idle) continue;
+    if (nodes_[n].idle || graph.nodes()[n].op->meets) continue;
     for (std::int32_t out : outs(nodes_[n])) {
       if (out < 0) continue;
       Root& root = roots_[static_cast<std::size_t>(out)];

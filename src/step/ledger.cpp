@@ -91,7 +91,7 @@ std::vector<LedgerLine> lines_beside(const PlannedTapes& tapes, const Surroundin
        std::max(kCheckpointBuffer, picture_bytes(tapes, around.batch, around.tally_bytes > 0)),
        LineKind::later},
       {kFilesLine, file_bytes(tapes, around.files), LineKind::later},
-      {"exchange with other ranks", around.exchange_bytes},
+      {"exchange between parts", around.exchange_bytes},
       {"compiled kernels", 32 * kKiB * counts.compiled, LineKind::by_rule},
       {"graph and plan",
        3 * kMiB / 2 + 224 * kKiB * static_cast<std::int64_t>(tapes.size()) + 1088 * counts.operands,
@@ -157,6 +157,10 @@ Ledger make_ledger(const PlannedTapes& tapes, const Surroundings& around, const 
     line += round_up(tapes.resident_spec(name).bytes(), kAlignment);
   }
   const std::int64_t training = tapes.tape(0).arena_bytes;
+  std::int64_t at_once = training;
+  for (const std::vector<std::size_t>& together : tapes.together())
+    at_once = std::max(
+        at_once, tapes.shifts_of(together).front() + tapes.tape(together.front()).arena_bytes);
   const std::int64_t arena = tapes.arena_bytes();
   Ledger ledger{
       {{"weights and statistics", weights},
@@ -169,7 +173,8 @@ Ledger make_ledger(const PlannedTapes& tapes, const Surroundings& around, const 
        {"batch", used(Use::input)},
        {"kernel scratch", used(Use::scratch)},
        {"gaps between tensors", training - tapes.resident_bytes() - usage.total(usage.peak_step)},
-       {"evaluation, beyond training", arena - training}}};
+       {"other parts, at the same time", at_once - training},
+       {"evaluation, beyond training", arena - at_once}}};
   for (LedgerLine& line : lines_beside(tapes, around, arena))
     ledger.lines.push_back(std::move(line));
   return ledger;

@@ -27,6 +27,8 @@ struct PartRequest {
   // So many ranks share out what the optimizer remembers, of which this is one.
   int rank = 0;
   int shards = 1;
+  // BatchNorms take the statistics of all parts (step/met_statistics.h).
+  bool meets = false;
 };
 
 // A value that is summed, weighted by the part's share of the batch; the caller's id becomes that

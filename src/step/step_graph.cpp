@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "ops/calls.h"
+#include "step/met_statistics.h"
 #include "step/part_gradients.h"
 #include "step/updates.h"
 
@@ -21,7 +22,8 @@ struct Forward {
 };
 
 Forward build_forward(const OpTable& ops, const nn::Input& input, const NetworkFactory& network,
-                      const Task& task, nn::Mode mode, const Tuning& tuning, Fusion fusion) {
+                      const Task& task, nn::Mode mode, const Tuning& tuning, Fusion fusion,
+                      bool meets = false) {
   nn::Builder builder(ops, input, mode,
                       [&](std::string_view layer) { return is_frozen(tuning, layer); });
   builder.make_regions_by(
@@ -55,6 +57,7 @@ Forward build_forward(const OpTable& ops, const nn::Input& input, const NetworkF
     forward.graph = std::move(merged.graph);
     forward.step.merged = std::move(merged.merged);
   }
+  if (meets) forward.graph = meet_statistics(forward.graph, keep);
   return forward;
 }
 
@@ -181,7 +184,8 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
                          const Task& task, double l2, const OptimizerOptions& optimizer,
                          const Tuning& tuning, Fusion fusion, const PartRequest& part) {
   const OptimizerOp rule = optimizer_op(optimizer);
-  Forward forward = build_forward(ops, input, network, task, nn::Mode::training, tuning, fusion);
+  Forward forward =
+      build_forward(ops, input, network, task, nn::Mode::training, tuning, fusion, part.meets);
   Graph& graph = forward.graph;
   const TaskValues measures = append_task(graph, task, forward.heads, true);
   Values results = measures.results;
@@ -219,11 +223,16 @@ StepGraph training_graph(const OpTable& ops, const nn::Input& input, const Netwo
           graph, r, tuning.batch_norm_momentum > 0 ? tuning.batch_norm_momentum : r.momentum, norm);
     results.push_back(norm);
   }
+  std::vector<NodeId> meetings = meetings_of(graph);
+  for (const NodeId meeting : meetings)
+    forward.step.met_channels.push_back(graph.spec(graph.node(meeting).out[0]).shape[0]);
   if (part.part == Part::none) {
+    meetings.clear();
     graph = behind_exchanges(graph, {&norm});
     results = {norm};
   }
-  forward.step.tape = {.graph = std::move(graph), .results = results};
+  forward.step.tape = {
+      .graph = std::move(graph), .results = results, .meetings = std::move(meetings)};
   return std::move(forward.step);
 }
 

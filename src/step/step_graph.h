@@ -54,6 +54,7 @@ struct StepGraph {
   std::vector<std::string> trained;
   int rank = 0;
   int shards = 1;
+  std::vector<std::int64_t> met_channels;  // of BatchNorms whose parts meet, in the order they do
 };
 
 // Names of residents that follow a weight.

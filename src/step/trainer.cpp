@@ -72,7 +72,8 @@ Trainer::Tapes Trainer::make_tapes(const OpTable& ops, const NetworkFactory& net
                            .slots = tapes.slots,
                            .bucket_bytes = options.place.ranks > 1 ? options.bucket_bytes : 0,
                            .rank = options.shard_optimizer ? options.place.rank : 0,
-                           .shards = options.shard_optimizer ? options.place.ranks : 1};
+                           .shards = options.shard_optimizer ? options.place.ranks : 1,
+                           .meets = options.sync_statistics && options.accumulate > 1};
     StepGraph step =
         key.purpose == Purpose::train
             ? training_graph(ops, input, network, *options.task, options.l2, options.optimizer,
@@ -114,12 +115,23 @@ Trainer::Trainer(const OpTable& ops, const NetworkFactory& network, const Traine
       task_(options.task),
       seed_(options.seed),
       is_whole_(options.accumulate == 1) {
+  for (std::size_t tape = 0; tape < keys_.size(); ++tape) alone_.push_back({.tape = tape});
   std::size_t most = 1;
   for (const Cut& cut : cuts_) most = std::max(most, static_cast<std::size_t>(cut.parts.count));
   part_results_.reserve(most);
   own_results_.reserve(most);
   if (options.place.ranks > 1)
     all_results_.reserve(most + static_cast<std::size_t>(options.place.ranks));
+  if (step_.met_channels.empty()) return;
+  met_bytes_ =
+      StatisticsMeeting::bytes_for(step_.met_channels, static_cast<int>(most), options.place.ranks);
+  std::vector<std::vector<std::size_t>> together;
+  for (Cut& cut : cuts_) {
+    for (int part = cut.own.begin; part < cut.own.end; ++part)
+      cut.together.push_back(run_of(cut, part).seat->tape);
+    if (!cut.together.empty()) together.push_back(cut.together);
+  }
+  tapes_.set_together(std::move(together));
 }
 
 void Trainer::open(const std::filesystem::path& spill_directory) {
@@ -129,6 +141,10 @@ void Trainer::open(const std::filesystem::path& spill_directory) {
   }
   if (group_ != nullptr) exchange_ = std::make_unique<RankExchange>(*group_, staging_, slots_);
   session_.emplace(*planned_, spill_directory, exchange_.get());
+  for (Cut& cut : cuts_) cut.seats = session_->seats_of(cut.together);
+  if (!step_.met_channels.empty())
+    meeting_ = std::make_unique<StatisticsMeeting>(group_, step_.met_channels,
+                                                   static_cast<int>(part_results_.capacity()));
   initialise(*session_, step_, seed_);
 }
 
@@ -153,16 +169,18 @@ std::size_t Trainer::tape_of(const TapeKey& key) const {
   return static_cast<std::size_t>(found - keys_.begin());
 }
 
-StepTensors Trainer::tensors(std::size_t tape) const {
-  return StepTensors([this, tape](std::string_view name) {
-    return tapes_.graph(tape).find(name) ? std::optional(session_->view(tape, name)) : std::nullopt;
+StepTensors Trainer::tensors(const Session::Seat& seat) const {
+  // Two pointers: more would be held on the heap, in every step.
+  return StepTensors([this, at = &seat](std::string_view name) {
+    return tapes_.graph(at->tape).find(name) ? std::optional(session_->view(*at, name))
+                                             : std::nullopt;
   });
 }
 
-StepResult Trainer::read_result(std::size_t tape) const noexcept {
+StepResult Trainer::read_result(const Session::Seat& seat) const noexcept {
   StepResult result;
-  result.loss = static_cast<double>(session_->view(tape, "loss").at<float>(0));
-  task_->read(tensors(tape), std::span(result.sums).first(task_->metrics().size()));
+  result.loss = static_cast<double>(session_->view(seat, "loss").at<float>(0));
+  task_->read(tensors(seat), std::span(result.sums).first(task_->metrics().size()));
   return result;
 }
 
@@ -175,52 +193,58 @@ const Trainer::Cut& Trainer::cut_of(std::int64_t batch) const {
 
 void Trainer::set_scalars(const PartRun& run, float lr, std::int64_t step,
                           std::int64_t sample) noexcept {
-  const std::size_t tape = tape_of(run.key);
-  const Graph& graph = tapes_.graph(tape);
-  if (graph.find("lr")) session_->view(tape, "lr").at<float>(0) = lr;
-  if (graph.find("step")) session_->view(tape, "step").at<std::int64_t>(0) = step;
-  if (graph.find("share"))
-    session_->view(tape, "share").at<float>(0) = static_cast<float>(run.share);
+  const Graph& graph = tapes_.graph(run.seat->tape);
+  const auto view = [&](std::string_view name) { return session_->view(*run.seat, name); };
+  if (graph.find("lr")) view("lr").at<float>(0) = lr;
+  if (graph.find("step")) view("step").at<std::int64_t>(0) = step;
+  if (graph.find("share")) view("share").at<float>(0) = static_cast<float>(run.share);
   if (graph.find("code")) {
-    const TensorView code = session_->view(tape, "code");
+    const TensorView code = view("code");
     code.at<std::int32_t>(0) = run.carry.held;
     code.at<std::int32_t>(1) = run.carry.merged;
   }
   if (!graph.find("sample")) return;
-  const TensorView randomness = session_->view(tape, "sample");
+  const TensorView randomness = view("sample");
   randomness.at<std::int64_t>(0) = sample + run.first;
   randomness.at<std::int64_t>(1) = static_cast<std::int64_t>(seed_);
 }
 
 double Trainer::run_part(const PartRun& run, float lr, std::int64_t step,
                          std::int64_t sample) noexcept {
-  const std::size_t tape = tape_of(run.key);
   set_scalars(run, lr, step, sample);
-  session_->run(tape);
-  return run.key.part == Part::early ? 0 : session_->view(tape, "norm").at<double>(0);
+  session_->run(run.seat->tape);
+  return run.key.part == Part::early ? 0 : session_->view(*run.seat, "norm").at<double>(0);
 }
 
 StepResult Trainer::train_step(std::int64_t batch, float lr, std::int64_t step,
                                std::int64_t sample) noexcept {
-  const PartRun run{.key = {Purpose::train, Part::whole, batch}};
+  const PartRun run = run_alone({Purpose::train, Part::whole, batch});
   const double norm = run_part(run, lr, step, sample);
-  StepResult result = read_result(tape_of(run.key));
+  StepResult result = read_result(*run.seat);
   result.gradient_norm = norm;
   return result;
+}
+
+Trainer::PartRun Trainer::run_of(const Cut& cut, int part) const {
+  const bool is_last = part + 1 == cut.own.end;
+  const Part kind = is_whole_ ? Part::whole : is_last ? Part::last : Part::early;
+  const auto index = static_cast<std::size_t>(part - cut.own.begin);
+  const TapeKey key{Purpose::train, kind, cut.parts.size(part)};
+  return {.key = key,
+          .first = cut.parts.begin(part),
+          .share = cut.parts.share(part),
+          .carry = cut.carries[index],
+          .part = part,
+          .seat = cut.seats.empty() ? &alone_[tape_of(key)] : &cut.seats[index]};
 }
 
 template <class Each>
 void Trainer::over_parts(std::int64_t batch, const FillPart& fill, Each each) {
   const Cut& cut = cut_of(batch);
   for (int part = cut.own.begin; part < cut.own.end; ++part) {
-    const bool is_last = part + 1 == cut.own.end;
-    const Part kind = is_whole_ ? Part::whole : is_last ? Part::last : Part::early;
-    const PartRun run{.key = {Purpose::train, kind, cut.parts.size(part)},
-                      .first = cut.parts.begin(part),
-                      .share = cut.parts.share(part),
-                      .carry = cut.carries[static_cast<std::size_t>(part - cut.own.begin)],
-                      .part = part};
-    fill(tensors(tape_of(run.key)), run.first, run.key.batch);
+    PartRun run = run_of(cut, part);
+    run.seat = &alone_[run.seat->tape];
+    fill(tensors(*run.seat), run.first, run.key.batch);
     each(run);
   }
 }
@@ -231,19 +255,41 @@ StepResult Trainer::train_batch(std::int64_t batch, float lr, std::int64_t step,
   if (exchange_) exchange_->begin_batch(cut.holdings);
   part_results_.clear();
   double norm = 0;
-  over_parts(batch, fill, [&](const PartRun& run) {
-    norm = run_part(run, lr, step, sample);
-    session_->check_spill();
-    const StepResult result = read_result(tape_of(run.key));
-    part_results_.push_back(
-        {.part = run.part, .share = run.share, .loss = result.loss, .sums = result.sums});
-  });
-  if (cut.own.size() == 0)
-    norm = run_part({.key = {Purpose::train, Part::none, cut.parts.size(0)}}, lr, step, sample);
+  if (meeting_) meeting_->begin_batch(cut.parts);
+  if (cut.own.size() == 0) {
+    if (meeting_) meeting_->attend();
+    norm = run_part(run_alone({Purpose::train, Part::none, cut.parts.size(0)}), lr, step, sample);
+  } else if (meeting_) {
+    norm = run_together(cut, fill, lr, step, sample);
+  } else {
+    over_parts(batch, fill, [&](const PartRun& run) {
+      norm = run_part(run, lr, step, sample);
+      session_->check_spill();
+      keep_result(run);
+    });
+  }
   if (group_ != nullptr) gather_results(cut);
   StepResult sum = sum_of(part_results_);
   sum.gradient_norm = norm;
   return sum;
+}
+
+void Trainer::keep_result(const PartRun& run) {
+  const StepResult result = read_result(*run.seat);
+  part_results_.push_back(
+      {.part = run.part, .share = run.share, .loss = result.loss, .sums = result.sums});
+}
+
+double Trainer::run_together(const Cut& cut, const FillPart& fill, float lr, std::int64_t step,
+                             std::int64_t sample) {
+  for (int part = cut.own.begin; part < cut.own.end; ++part) {
+    const PartRun run = run_of(cut, part);
+    fill(tensors(*run.seat), run.first, run.key.batch);
+    set_scalars(run, lr, step, sample);
+  }
+  session_->run_together(cut.seats, *meeting_);
+  for (int part = cut.own.begin; part < cut.own.end; ++part) keep_result(run_of(cut, part));
+  return session_->view(cut.seats.back(), "norm").at<double>(0);
 }
 
 void Trainer::gather_results(const Cut& cut) {
@@ -274,7 +320,7 @@ void Trainer::watch_batch(std::int64_t batch, std::int64_t step, std::int64_t sa
   over_parts(batch, fill, [&](const PartRun& run) {
     if (!going) return;
     set_scalars(run, 0, step, sample);
-    session_->run_watched(tape_of(run.key), [&](const Node& node, std::span<const TensorView> out) {
+    session_->run_watched(run.seat->tape, [&](const Node& node, std::span<const TensorView> out) {
       going = look(node, out);
       return going;
     });
@@ -285,7 +331,7 @@ void Trainer::watch_batch(std::int64_t batch, std::int64_t step, std::int64_t sa
 StepResult Trainer::evaluate_step(std::int64_t batch) noexcept {
   const std::size_t tape = tape_of(Purpose::evaluate, batch);
   session_->run(tape);
-  return read_result(tape);
+  return read_result(alone_[tape]);
 }
 
 }  // namespace plimsoll

@@ -13,6 +13,7 @@
 #include "exec/session.h"
 #include "step/rank_exchange.h"
 #include "step/shards.h"
+#include "step/statistics_meeting.h"
 #include "step/step_graph.h"
 #include "step/step_result.h"
 #include "step/weights.h"
@@ -27,6 +28,8 @@ struct TrainerOptions {
   dist::RankPlace place = {};               // of those that compute these parts, no more than parts
   std::int64_t bucket_bytes = std::int64_t{4} << 20;  // of what they exchange at once
   bool shard_optimizer = false;  // they share out what the optimizer remembers, and averages
+  // BatchNorms take the statistics of the whole batch: a rank's parts are all computed at once.
+  bool sync_statistics = false;
   std::vector<std::int64_t> evaluate_batches;  // and evaluated; may be empty
   TaskPtr task = make_classification({});
   double l2 = 0;  // times the sum of squared weights, added to the task's loss
@@ -62,7 +65,7 @@ class Trainer {
   }
   // Inputs before a step, results after it.
   StepTensors tensors(Purpose purpose, std::int64_t batch) const {
-    return tensors(tape_of(purpose, batch));
+    return tensors(alone_[tape_of(purpose, batch)]);
   }
   const Task& task() const { return *task_; }
   TensorView logits(Purpose purpose, std::int64_t batch) const {
@@ -90,7 +93,7 @@ class Trainer {
   // Of an open trainer with other ranks: from the next batch on.
   void exchange_as(Exchanging mode) { exchange_->exchange_as(mode); }
   // Held beside the arena to exchange with other ranks.
-  std::int64_t exchange_bytes() const { return staging_.bytes(); }
+  std::int64_t exchange_bytes() const { return staging_.bytes() + met_bytes_; }
   StepResult evaluate_step(std::int64_t batch) noexcept;
   // The part of train_batch() before any update, node by node: `look` sees what each wrote. Changes
   // no weight and no statistic.
@@ -123,8 +126,10 @@ class Trainer {
   struct Cut {
     dist::Parts parts;
     dist::PartRange own;
-    std::vector<dist::Carry> carries;  // of its own
-    dist::Holdings holdings;           // with other ranks
+    std::vector<dist::Carry> carries;        // of its own
+    dist::Holdings holdings;                 // with other ranks
+    std::vector<std::size_t> together = {};  // tapes of its own, where they run at once
+    std::vector<Session::Seat> seats = {};   // since open()
   };
   // What one run of a tape is about.
   struct PartRun {
@@ -133,6 +138,7 @@ class Trainer {
     double share = 1;
     dist::Carry carry;
     int part = 0;
+    const Session::Seat* seat = nullptr;
   };
   struct Tapes;
   static std::vector<Cut> cut_batches(const TrainerOptions& options);
@@ -144,26 +150,39 @@ class Trainer {
                                    const PreparedTapes& tapes);
   const Cut& cut_of(std::int64_t batch) const;
   std::size_t tape_of(const TapeKey& key) const;
-  StepTensors tensors(std::size_t tape) const;
+  // The seat outlives what is returned.
+  StepTensors tensors(const Session::Seat& seat) const;
   // Calls each(PartRun) for this rank's parts of a batch, with their inputs filled.
   template <class Each>
   void over_parts(std::int64_t batch, const FillPart& fill, Each each);
+  PartRun run_of(const Cut& cut, int part) const;
+  // Of a tape that runs by itself.
+  PartRun run_alone(const TapeKey& key) const {
+    return {.key = key, .seat = &alone_[tape_of(key)]};
+  }
   void set_scalars(const PartRun& run, float lr, std::int64_t step, std::int64_t sample) noexcept;
+  // This rank's parts at once; returns the norm.
+  double run_together(const Cut& cut, const FillPart& fill, float lr, std::int64_t step,
+                      std::int64_t sample);
+  void keep_result(const PartRun& run);
   // The norm, where the tape has one; 0 elsewhere.
   double run_part(const PartRun& run, float lr, std::int64_t step, std::int64_t sample) noexcept;
-  StepResult read_result(std::size_t tape) const noexcept;
+  StepResult read_result(const Session::Seat& seat) const noexcept;
   // Adds what other ranks computed of the batch to part_results_.
   void gather_results(const Cut& cut);
 
   std::vector<Cut> cuts_;  // of the batches that are trained
   std::vector<TapeKey> keys_;
-  StepGraph step_;  // its tape has moved to the session
-  int slots_ = 0;   // of every sum
+  std::vector<Session::Seat> alone_;  // of every tape
+  StepGraph step_;                    // its tape has moved to the session
+  int slots_ = 0;                     // of every sum
   PreparedTapes tapes_;
   dist::Staging staging_;
   std::optional<PlannedTapes> planned_;
   dist::Group* group_;
   std::unique_ptr<RankExchange> exchange_;  // outlives the session
+  std::unique_ptr<StatisticsMeeting> meeting_;
+  std::int64_t met_bytes_ = 0;
   std::optional<Session> session_;
   TaskPtr task_;
   std::uint64_t seed_;

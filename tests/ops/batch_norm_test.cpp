@@ -10,6 +10,7 @@ struct Case {
   bool center = true;
   bool residual = false;
   std::string activation = "none";
+  bool meets = false;  // with other parts, of which there are none
 };
 
 std::vector<double> values_for(const Spec& spec, std::uint64_t key) {
@@ -21,7 +22,8 @@ void check(const Case& c) {
   const Spec image = blocked(3, 5, 4, 3, DType::f64);
   const Spec channels = plain({5}, DType::f64);
   Values in{graph.add_value("y", image, Role::parameter)};
-  const Values stats = graph.call("bn_stats", {in[0]}, {}, "stats");
+  Values stats = graph.call("bn_stats", {in[0]}, {}, "stats");
+  if (c.meets) stats = graph.call("bn_meet", stats, {}, "meet");
   Values operands{in[0], stats[0], stats[1]};
   const auto give = [&](const char* name, const Spec& spec) {
     in.push_back(graph.add_value(name, spec, Role::parameter));
@@ -34,13 +36,15 @@ void check(const Case& c) {
                                 {{"scale", std::int64_t{c.scale}},
                                  {"center", std::int64_t{c.center}},
                                  {"residual", std::int64_t{c.residual}},
-                                 {"activation", c.activation}},
+                                 {"activation", c.activation},
+                                 {"meets", std::int64_t{c.meets}}},
                                 "apply");
   const ValueId dz = graph.add_value("dz", image, Role::input);
   const std::vector<bool> wants(operands.size(), true);
-  const Node& node = graph.nodes()[1];
+  const std::size_t forward = graph.nodes().size();
+  const Node& node = graph.nodes()[forward - 1];
   const Values dx = node.op->backward({graph, node, {dz}, wants});
-  Differentiated pair{.forward = 2, .outputs = {{z, values_for(image, 9)}}};
+  Differentiated pair{.forward = forward, .outputs = {{z, values_for(image, 9)}}};
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (dx[i]) pair.inputs.push_back({operands[i], dx[i]});
   EXPECT_EQ(pair.inputs.size(), in.size()) << "all but the statistics have a gradient";
@@ -69,6 +73,13 @@ TEST(BatchNorm, GradientHoldsWithAResidual) {
   check({.residual = true});
   check({.residual = true, .activation = "relu"});
   check({.scale = false, .center = false, .residual = true, .activation = "relu6"});
+}
+
+TEST(BatchNorm, GradientHoldsWhereStatisticsAreMet) {
+  check({.meets = true});
+  check({.scale = false, .meets = true});
+  check({.center = false, .activation = "relu", .meets = true});
+  check({.scale = false, .center = false, .residual = true, .activation = "relu6", .meets = true});
 }
 
 TEST(BatchNorm, TwoTermsOfAGradientCountAsTheirSum) {

@@ -70,16 +70,21 @@ void fill_by_rule(Trainer& trainer, const nlohmann::json& golden) {
   }
 }
 
-void fill_batch_by_rule(Trainer& trainer, const nlohmann::json& golden, Purpose purpose) {
-  const std::int64_t batch = golden["batch"];
+void fill_part_by_rule(const StepTensors& inputs, const nlohmann::json& golden,
+                       std::int64_t first) {
   const std::uint64_t classes = golden["classes"];
-  const TensorView image = trainer.image(purpose, batch);
+  const TensorView image = inputs.at("image");
+  const std::int64_t before = first * image.spec.image_elements();
   for (std::int64_t i = 0; i < image.spec.shape.elements(); ++i)
     image.as<float>()[i] =
-        static_cast<float>(signed_unit(fnv1a64("image"), static_cast<std::uint64_t>(i)));
-  const TensorView label = trainer.tensors(purpose, batch).at("label");
-  for (std::int64_t n = 0; n < batch; ++n)
-    label.at<std::int32_t>(n) = rule_label(static_cast<std::uint64_t>(n), classes);
+        static_cast<float>(signed_unit(fnv1a64("image"), static_cast<std::uint64_t>(before + i)));
+  const TensorView label = inputs.at("label");
+  for (std::int64_t n = 0; n < label.spec.shape[0]; ++n)
+    label.at<std::int32_t>(n) = rule_label(static_cast<std::uint64_t>(first + n), classes);
+}
+
+void fill_batch_by_rule(Trainer& trainer, const nlohmann::json& golden, Purpose purpose) {
+  fill_part_by_rule(trainer.tensors(purpose, golden["batch"]), golden, 0);
 }
 
 }  // namespace plimsoll::tests

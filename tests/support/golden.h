@@ -27,5 +27,7 @@ void fill_by_rule(Trainer& trainer, const nlohmann::json& golden);
 // Images and labels of the next step. The tapes of both phases share memory, so it is done right
 // before it.
 void fill_batch_by_rule(Trainer& trainer, const nlohmann::json& golden, Purpose purpose);
+// Of a part of the batch, from sample `first` on.
+void fill_part_by_rule(const StepTensors& inputs, const nlohmann::json& golden, std::int64_t first);
 
 }  // namespace plimsoll::tests

@@ -67,6 +67,12 @@ Rows stow(const Attrs&, const In& in) {
 }
 
 // Of one rank.
+Rows bn_meet(const Attrs& attrs, const In& in) {
+  const double images = std::max<double>(1, static_cast<double>(attrs.integer("images")));
+  return {each(in[0], [&](auto c) { return in[0].values[c] / images; }),
+          each(in[1], [&](auto c) { return in[1].values[c] / images; })};
+}
+
 Rows gather(const Attrs&, const In& in) {
   Rows weights;
   for (const Numbers& weight : in) weights.push_back(weight.values);
@@ -351,6 +357,7 @@ OpReference find_reference(std::string_view op) {
       {"accuracy", accuracy},
       {"adam", of_shard<adam>},
       {"binary_accuracy", binary_accuracy},
+      {"bn_meet", bn_meet},
       {"bn_update", bn_update},
       {"carry", carry},
       {"concat", concat},

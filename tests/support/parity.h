@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "tensor/convert.h"
@@ -37,11 +38,11 @@ inline void expect_logits(const TensorView& logits, const std::vector<double>& e
   EXPECT_LT(worst, kLogits) << which;
 }
 
+using Gradients = std::map<std::string, std::vector<float>>;
+
 // With momentum and a learning rate of 1, the first step leaves -gradient in the slot, exactly.
-inline std::map<std::string, std::vector<float>> gradients_from_slots(Trainer& trainer,
-                                                                      std::int64_t batch) {
-  trainer.train_step(batch, 1.0F, 0, 0);
-  std::map<std::string, std::vector<float>> gradients;
+inline Gradients gradients_from_slots(const Trainer& trainer) {
+  Gradients gradients;
   for (const NamedTensor& slot : slot_tensors(trainer.session(), trainer.step_graph())) {
     const std::string prefix = "optimizer/";
     const std::string weight =
@@ -75,20 +76,8 @@ inline void expect_parameter_count(const nlohmann::json& golden) {
   EXPECT_EQ(count, golden["parameters"].get<std::int64_t>());
 }
 
-inline void expect_logits_and_gradients(const nlohmann::json& golden, double tolerance,
-                                        const TrainerOptions& base = {}) {
-  const std::int64_t batch = golden["batch"];
-  Trainer trainer = tests::golden_trainer(golden, {}, base);
-  trainer.open();
-  tests::fill_by_rule(trainer, golden);
-  tests::fill_batch_by_rule(trainer, golden, Purpose::evaluate);
-  trainer.evaluate_step(batch);
-  expect_logits(trainer.logits(Purpose::evaluate, batch), golden["eval_logits"], "evaluation");
-
-  tests::fill_batch_by_rule(trainer, golden, Purpose::train);
-  const std::map<std::string, std::vector<float>> gradients = gradients_from_slots(trainer, batch);
-  expect_logits(trainer.logits(Purpose::train, batch), golden["logits"], "training");
-
+inline void expect_gradients(const nlohmann::json& golden, const Gradients& gradients,
+                             double tolerance) {
   double total = 0;
   for (const auto& [name, expected] : golden["gradients"].items())
     total += std::pow(expected["norm"].get<double>(), 2);
@@ -115,12 +104,29 @@ inline void expect_logits_and_gradients(const nlohmann::json& golden, double tol
   EXPECT_EQ(gradients.size(), golden["gradients"].size());
 }
 
-inline void expect_ten_steps(const nlohmann::json& golden) {
+inline void expect_logits_and_gradients(const nlohmann::json& golden, double tolerance,
+                                        const TrainerOptions& base = {}) {
   const std::int64_t batch = golden["batch"];
+  Trainer trainer = tests::golden_trainer(golden, {}, base);
+  trainer.open();
+  tests::fill_by_rule(trainer, golden);
+  tests::fill_batch_by_rule(trainer, golden, Purpose::evaluate);
+  trainer.evaluate_step(batch);
+  expect_logits(trainer.logits(Purpose::evaluate, batch), golden["eval_logits"], "evaluation");
+
+  tests::fill_batch_by_rule(trainer, golden, Purpose::train);
+  trainer.train_step(batch, 1.0F, 0, 0);
+  expect_logits(trainer.logits(Purpose::train, batch), golden["logits"], "training");
+  expect_gradients(golden, gradients_from_slots(trainer), tolerance);
+}
+
+// `train` takes a step of the golden batch: (trainer, rate, index) to its loss.
+inline void expect_ten_steps(const nlohmann::json& golden, const TrainerOptions& base,
+                             const std::function<double(Trainer&, float, std::int64_t)>& train) {
   for (const auto& [name, steps] : golden["steps"].items()) {
     OptimizerOptions options{.name = name,
                              .momentum = name == "sgd" ? steps["momentum"].get<double>() : 0.0};
-    Trainer trainer = tests::golden_trainer(golden, options);
+    Trainer trainer = tests::golden_trainer(golden, options, base);
     trainer.open();
     // A run in f32 strays from itself summed in another order: Keras's one gap is a sample of it.
     const double tolerance = std::max(kLosses, 10 * golden["f32_gap"][name].get<double>());
@@ -128,14 +134,20 @@ inline void expect_ten_steps(const nlohmann::json& golden) {
     tests::fill_by_rule(trainer, golden);
     const std::vector<double> losses = steps["losses"];
     for (double expected : losses) {
-      tests::fill_batch_by_rule(trainer, golden, Purpose::train);
-      const StepResult result =
-          trainer.train_step(batch, steps["lr"].get<float>(), step, step * batch);
-      EXPECT_NEAR(result.loss, expected, tolerance * expected) << name << " step " << step;
+      const double loss = train(trainer, steps["lr"].get<float>(), step);
+      EXPECT_NEAR(loss, expected, tolerance * expected) << name << " step " << step;
       ++step;
     }
     EXPECT_LT(losses.back(), 0.9 * losses.front()) << "the golden run moves the loss";
   }
+}
+
+inline void expect_ten_steps(const nlohmann::json& golden) {
+  const std::int64_t batch = golden["batch"];
+  expect_ten_steps(golden, {}, [&](Trainer& trainer, float lr, std::int64_t step) {
+    tests::fill_batch_by_rule(trainer, golden, Purpose::train);
+    return trainer.train_step(batch, lr, step, step * batch).loss;
+  });
 }
 
 }  // namespace plimsoll

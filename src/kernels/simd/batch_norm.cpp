@@ -229,8 +229,9 @@ void bn_grad(const Attrs& attrs, const Args& args) noexcept {
   planes.z = from_z ? &args.in[next] : nullptr;
   std::size_t out = 0;
   planes.dy = &args.out[out++];
-  float* dgamma = attrs.flag("scale") ? args.out[out++].as<float>() : nullptr;
-  float* dbeta = attrs.flag("center") ? args.out[out++].as<float>() : nullptr;
+  const bool sums = attrs.flag("sums");
+  float* dgamma = sums || attrs.flag("scale") ? args.out[out++].as<float>() : nullptr;
+  float* dbeta = sums || attrs.flag("center") ? args.out[out++].as<float>() : nullptr;
   planes.dresidual = attrs.flag("residual") ? &args.out[out] : nullptr;
   const Shape& shape = planes.y->spec.shape;
   planes.images = shape[0];
@@ -247,6 +248,35 @@ void bn_grad(const Attrs& attrs, const Args& args) noexcept {
             grad_block<T, clamp, true, streamed>(planes, c, cb, lanes, training, dg, db);
           else
             grad_block<T, clamp, false, streamed>(planes, c, cb, lanes, training, dg, db);
+        });
+  });
+}
+
+void bn_centre(const Attrs& attrs, const Args& args) noexcept {
+  const TensorView &dy = args.in[0], &y = args.in[1], &to = args.out[0];
+  const BnParameters parameters = parameters_of(attrs, args, 4);
+  const std::int64_t channels = y.spec.shape[1];
+  const std::int64_t blocks = blocks_of(channels);
+  const std::int64_t pixels = y.spec.shape[2] * y.spec.shape[3];
+  const Vec8 share = splat8(1.0F / static_cast<float>(pixels));
+  with_element(y, [&]<class T>() {
+    for_each_streaming(
+        y.spec.shape[0] * blocks, outgrows_caches(to.spec), [&]<bool streamed>(std::int64_t item) {
+          const std::int64_t n = item / blocks, cb = item % blocks;
+          const BnChannels c = parameters.block(cb);
+          const std::int64_t lanes = channels - cb * kLanes;
+          const auto mean_of = [&](std::size_t operand) {
+            return mul8(load_part8(args.in[operand].as<float>() + cb * kLanes, lanes), share);
+          };
+          const Vec8 slope = mul8(mul8(mean_of(2), c.inverse), c.scale);
+          const Vec8 bias = mul8(mean_of(3), c.scale);
+          const T* gradient = plane<T>(dy, n, cb);
+          const T* from = plane<T>(y, n, cb);
+          T* result = plane<T>(to, n, cb);
+          for (std::int64_t i = 0; i < pixels * kLanes; i += kLanes) {
+            const Vec8 centred = sub8(load8(from + i), c.mean);
+            put8<streamed>(result + i, fnma8(centred, slope, sub8(load8(gradient + i), bias)));
+          }
         });
   });
 }
