@@ -151,7 +151,7 @@ int train(Settings& s, dist::Group* group) {
   const job::Budget& budget = share.budget;
   if (!quiet) fmt::print("{}\n", budget_text(budget));
   std::optional<ProgressPrinter> printer;
-  job::Training training(s, budget, threads,
+  job::Training training(static_cast<const job::RunSettings&>(s), budget, threads,
                          {.on_scan = reading_bar(s.data, quiet),
                           .on_left_out = print_left_out,
                           .crowding = [&] { return crowding.text(); },

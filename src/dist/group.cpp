@@ -16,6 +16,9 @@ constexpr int kTag = 0;
 // MPI's own waiting burns a core; a short one is not worth a sleep.
 constexpr int kTestsBeforeSleep = 50;
 constexpr std::chrono::microseconds kSleep{50};
+// While nothing but a courier's bytes is under way, which move without us as long as buffers last:
+// every look at them takes time from whoever computes.
+constexpr std::chrono::microseconds kLongestSleep{400};
 constexpr std::chrono::duration<double> kBetweenBeats{Heartbeat::kEvery / 2};
 
 std::size_t index(int number) { return static_cast<std::size_t>(number); }
@@ -256,6 +259,7 @@ void Group::run(const MakeTransport& make) noexcept {
 
 void Group::carry(Transport& transport, std::unique_lock<std::mutex>& lock) {
   int tests = 0;
+  std::chrono::microseconds sleep = kSleep;
   while (true) {
     if (abort_code_ > 0) transport.abort(std::exchange(abort_code_, -1));
     if (stop_) return;
@@ -280,7 +284,10 @@ void Group::carry(Transport& transport, std::unique_lock<std::mutex>& lock) {
     if (was_under_way && requests_.empty()) is_under_way_ = false;
     if (was_under_way != is_under_way_ || awaits_round_) done_.notify_all();
     tests = progress.has_moved ? 0 : tests + 1;
-    if (tests >= kTestsBeforeSleep && (is_under_way_ || is_woken_)) work_.wait_for(lock, kSleep);
+    if (tests == 0 || is_under_way_) sleep = kSleep;
+    if (tests < kTestsBeforeSleep || !(is_under_way_ || is_woken_)) continue;
+    work_.wait_for(lock, sleep);
+    if (!is_under_way_) sleep = std::min(2 * sleep, kLongestSleep);
   }
 }
 

@@ -33,7 +33,7 @@ void MemorySettings::check(bool images_are_short) const {
                       .got = "with --bn sync, whose parts are all computed at once",
                       .expected = "expected one of the two",
                       .hint = "more --ranks have fewer parts each; --bn local spills"});
-  SpillFile(spill, 0);
+  const SpillFile usable(spill, 0);
   if (const std::string name = memory_file_system(spill); !name.empty())
     throw DataError({.where = "--spill " + spill,
                      .got = "it is on " + name + ", whose files are memory",

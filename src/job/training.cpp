@@ -128,7 +128,7 @@ void Training::describe() {
                                 list.string()));
   }
   if (s_.keeps_statistics())
-    news_.push_back("BatchNorms keep what --weights brought; --thaw-bn trains them");
+    news_.emplace_back("BatchNorms keep what --weights brought; --thaw-bn trains them");
   if (const double rate = s_.body_rate(); rate != 1)
     news_.push_back(fmt::format(
         "the body, which begins with weights, learns at {:g} times the rate; --lr-for changes that",

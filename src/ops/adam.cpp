@@ -20,7 +20,7 @@ void update(const Attrs& attrs, const Args& args) noexcept {
   const double beta2 = attrs.real("beta2");
   const bool decoupled = attrs.flag("decoupled");
   const double corrected = lr * std::sqrt(1 - std::pow(beta2, step)) / (1 - std::pow(beta1, step));
-  const auto [first, count] = updated_elements(attrs, args.in[0].spec);
+  const UpdatedElements range = updated_elements(attrs, args.in[0].spec);
   for_real(args.in[0].spec.dtype, [&]<class T>(T) {
     const auto rate = static_cast<T>(corrected);
     const auto by = static_cast<T>(factor);
@@ -29,11 +29,11 @@ void update(const Attrs& attrs, const Args& args) noexcept {
     const auto rest1 = static_cast<T>(1 - beta1);
     const auto rest2 = static_cast<T>(1 - beta2);
     const auto epsilon = static_cast<T>(attrs.real("epsilon"));
-    const T* g = args.in[1].as<T>() + first;
-    T* w = args.out[0].as<T>() + first;
+    const T* g = args.in[1].as<T>() + range.first;
+    T* w = args.out[0].as<T>() + range.first;
     T* m = args.out[1].as<T>();
     T* v = args.out[2].as<T>();
-    over_elements(count, [=](std::int64_t i) {
+    over_elements(range.count, [=](std::int64_t i) {
       const T slope = g[i] * by + inside * w[i];
       w[i] -= outside * w[i];
       m[i] += (slope - m[i]) * rest1;

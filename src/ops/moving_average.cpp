@@ -20,10 +20,10 @@ void update(const Attrs& attrs, const Args& args) noexcept {
   if (!std::isfinite(args.in[2].at<double>(0))) return;
   for_real(args.in[0].spec.dtype, [&]<class T>(T) {
     const auto take = static_cast<T>(1 - attrs.real("decay"));
-    const auto [first, count] = updated_elements(attrs, args.in[1].spec);
-    const T* w = args.in[1].as<T>() + first;
+    const UpdatedElements range = updated_elements(attrs, args.in[1].spec);
+    const T* w = args.in[1].as<T>() + range.first;
     T* average = args.out[0].as<T>();
-    over_elements(count, [=](std::int64_t i) { average[i] += (w[i] - average[i]) * take; });
+    over_elements(range.count, [=](std::int64_t i) { average[i] += (w[i] - average[i]) * take; });
   });
 }
 

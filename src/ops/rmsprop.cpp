@@ -16,7 +16,7 @@ void update(const Attrs& attrs, const Args& args) noexcept {
   if (factor < 0) return;
   const std::size_t slots = slots_of(attrs);
   const double lr = learning_rate(attrs, args, slots);
-  const auto [first, count] = updated_elements(attrs, args.in[0].spec);
+  const UpdatedElements range = updated_elements(attrs, args.in[0].spec);
   for_real(args.in[0].spec.dtype, [&]<class T>(T) {
     const auto rate = static_cast<T>(lr);
     const auto by = static_cast<T>(factor);
@@ -25,11 +25,11 @@ void update(const Attrs& attrs, const Args& args) noexcept {
     const auto rest = static_cast<T>(1 - attrs.real("rho"));
     const auto epsilon = static_cast<T>(attrs.real("epsilon"));
     const auto momentum = static_cast<T>(attrs.real("momentum"));
-    const T* g = args.in[1].as<T>() + first;
-    T* w = args.out[0].as<T>() + first;
+    const T* g = args.in[1].as<T>() + range.first;
+    T* w = args.out[0].as<T>() + range.first;
     T* v = args.out[1].as<T>();
     T* m = slots > 1 ? args.out[2].as<T>() : nullptr;
-    over_elements(count, [=](std::int64_t i) {
+    over_elements(range.count, [=](std::int64_t i) {
       const T slope = g[i] * by + decay * w[i];
       v[i] = rho * v[i] + rest * slope * slope;
       T step = rate * slope / std::sqrt(v[i] + epsilon);

@@ -16,20 +16,21 @@ void update(const Attrs& attrs, const Args& args) noexcept {
   const std::size_t slots = slots_of(attrs);
   const double lr = learning_rate(attrs, args, slots);
   const bool nesterov = attrs.flag("nesterov");
-  const auto [first, count] = updated_elements(attrs, args.in[0].spec);
+  const UpdatedElements range = updated_elements(attrs, args.in[0].spec);
   for_real(args.in[0].spec.dtype, [&]<class T>(T) {
     const auto rate = static_cast<T>(lr);
     const auto by = static_cast<T>(factor);
     const auto decay = static_cast<T>(attrs.real("weight_decay"));
     const auto momentum = static_cast<T>(attrs.real("momentum"));
-    const T* g = args.in[1].as<T>() + first;
-    T* w = args.out[0].as<T>() + first;
+    const T* g = args.in[1].as<T>() + range.first;
+    T* w = args.out[0].as<T>() + range.first;
     if (slots == 0) {
-      over_elements(count, [=](std::int64_t i) { w[i] -= rate * (g[i] * by + decay * w[i]); });
+      over_elements(range.count,
+                    [=](std::int64_t i) { w[i] -= rate * (g[i] * by + decay * w[i]); });
       return;
     }
     T* v = args.out[1].as<T>();
-    over_elements(count, [=](std::int64_t i) {
+    over_elements(range.count, [=](std::int64_t i) {
       const T step = rate * (g[i] * by + decay * w[i]);
       v[i] = momentum * v[i] - step;
       w[i] += nesterov ? momentum * v[i] - step : v[i];

@@ -276,6 +276,8 @@ void RunLoop::begin_evaluation() {
   const Evaluator::Look look = [this, is_last](const StepTensors& results, const Batch& batch) {
     pictures_.draw_validation(results, batch, is_last);
   };
+  // What cannot be moved is made where it stays.
+  // NOLINTNEXTLINE(modernize-make-unique)
   evaluation_.reset(new UnderWay{.evaluator = {trainer_, *data_.validation, data_.normalisation,
                                                tally_.get(), look, options_.group},
                                  .averages = AveragesInPlace(trainer_.shards()),

@@ -117,9 +117,9 @@ class Trainer {
 
  private:
   struct TapeKey {
-    Purpose purpose;
-    Part part;
-    std::int64_t batch;
+    Purpose purpose = Purpose::train;
+    Part part = Part::whole;
+    std::int64_t batch = 0;
     bool operator==(const TapeKey&) const = default;
   };
   // How a batch is cut, and what this rank does with its parts.
