@@ -63,6 +63,7 @@ TEST(Stream, WritesWhatOrdinaryStoresWrite) {
                     {"input_activation", std::string("none")},
                     {"epsilon", 1e-3},
                     {"training", std::int64_t{0}},
+                    {"sums", std::int64_t{0}},
                     {"scale", std::int64_t{1}},
                     {"center", std::int64_t{1}},
                     {"residual", std::int64_t{0}},
