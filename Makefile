@@ -19,7 +19,7 @@ test: build ## build, check the rules, run the fast tests
 	@tools/check
 	@ctest --preset release -j $(JOBS) -L fast
 
-test-all: test ## everything: clang-tidy, slow tests, sanitizers (about an hour)
+test-all: test ## everything: clang-tidy, slow tests, sanitizers (hours)
 	@tools/deps --all
 	@tools/check --tidy
 	@ctest --preset release -j $(JOBS) -L slow

@@ -1,5 +1,7 @@
 // Several processes for longer, with more threads, and over networks: the same bytes, and no
 // growth.
+#include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/ranked_runs.h"
@@ -20,6 +22,31 @@ class LongRankedRuns : public RankedRuns {
     const std::string status = content("/proc/" + std::to_string(rank_of(name, rank)) + "/status");
     const std::size_t at = status.find("RssAnon:");
     return at == std::string::npos ? 0 : std::stoll(status.substr(at + 8));
+  }
+  // Of any weight, relative to the largest of its tensor.
+  static double largest_difference(const std::string& a, const std::string& b) {
+    std::uint64_t header = 0;
+    std::memcpy(&header, a.data(), sizeof header);
+    double most = 0;
+    const auto tensors = nlohmann::json::parse(a.substr(sizeof header, header));
+    for (const auto& [name, tensor] : tensors.items()) {
+      if (tensor.value("dtype", "") != "F32") continue;
+      const auto begin = tensor["data_offsets"][0].get<std::size_t>();
+      const auto end = tensor["data_offsets"][1].get<std::size_t>();
+      double off = 0;
+      double largest = 1e-3;
+      for (std::size_t at = sizeof header + header + begin; at < sizeof header + header + end;
+           at += sizeof(float)) {
+        float x = 0;
+        float y = 0;
+        std::memcpy(&x, a.data() + at, sizeof x);
+        std::memcpy(&y, b.data() + at, sizeof y);
+        off = std::max(off, std::abs(static_cast<double>(x) - static_cast<double>(y)));
+        largest = std::max(largest, std::abs(static_cast<double>(x)));
+      }
+      most = std::max(most, off / largest);
+    }
+    return most;
   }
   bool reaches_step(const std::string& name, std::int64_t step) const {
     for (int i = 0; i < 12'000; ++i) {
@@ -54,6 +81,15 @@ TEST_F(LongRankedRuns, OfTwoThreadsEachTheyTrainToTheSameBytes) {
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_TRUE(last_weights(out("of2")) == last_weights(out("alone")));
   EXPECT_EQ(lasting_results(out("of2")), lasting_results(out("alone")));
+}
+
+// Teams of other sizes add up the weights' gradients in another order.
+TEST_F(LongRankedRuns, TwoOfOneThreadAreCloseToOneOfTwo) {
+  const std::string settings = "--accumulate 2 --batch 4 --steps 3 --optimizer sgd";
+  ASSERT_EQ(run_program(with_threads("one", 2, settings)).code, 0);
+  const Outcome outcome = run_program(with_threads("two", 1, settings + " --ranks 2"), launcher());
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_LT(largest_difference(last_weights(out("one")), last_weights(out("two"))), 1e-5);
 }
 
 TEST_F(LongRankedRuns, OverTcpTheyTrainToTheSameBytes) {
