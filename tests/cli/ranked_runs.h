@@ -53,6 +53,36 @@ class RankedRuns : public SmallRuns {
     return Background::waits_for(out(name) / "weights" / "last.safetensors");
   }
 
+  // Runs of so many ranks leave what a run of one process leaves, as "of2" beside "alone".
+  // `of_ranks`: words that only ranks are given.
+  void expect_same_bytes(const std::string& settings, std::initializer_list<int> counts,
+                         const std::string& of_ranks = "") const {
+    ASSERT_EQ(train("alone", settings).code, 0);
+    for (const int ranks : counts) {
+      const std::string name = "of" + std::to_string(ranks);
+      const Outcome outcome = train_ranks(ranks, name, settings + of_ranks);
+      ASSERT_EQ(outcome.code, 0) << outcome.output;
+      EXPECT_TRUE(last_weights(out(name)) == last_weights(out("alone"))) << ranks;
+      EXPECT_EQ(lasting_results(out(name)), lasting_results(out("alone"))) << ranks;
+    }
+  }
+  // One of three that stops is named, and ends the run where that was asked for.
+  void expect_stopped_rank_is_named(const std::string& settings = "") const {
+    Background run(
+        words("run",
+              "--accumulate 3 --ranks 3 --save-every 4 --epochs 1000 --on-stall stop " + settings),
+        out("log"), launcher());
+    ASSERT_TRUE(is_saved("run")) << content(out("log"));
+    const pid_t victim = rank_of("run", 2);
+    ASSERT_GT(victim, 0);
+    ::kill(victim, SIGSTOP);
+    const Outcome outcome = run.wait();
+    EXPECT_EQ(outcome.code, 4) << outcome.output;
+    EXPECT_THAT(outcome.output, testing::ContainsRegex("waiting for rank 2 on .*: last heard of"));
+    ::kill(victim, SIGKILL);
+    expect_sound_checkpoint(out("run"));
+  }
+
   // A run of 3, 2 and 3 ranks, each time killed by the death of one of them and ended by one
   // process, is what a run of one process is. `of_ranks`: words that only ranks are given.
   void expect_kills_change_nothing(const std::string& settings,

@@ -16,29 +16,13 @@ using testing::Not;
 constexpr const char* kParts = "--accumulate 3 --steps 12 ";
 
 TEST_F(RankedRuns, AnyNumberOfThemTrainsToTheSameBytes) {
-  const std::string settings =
-      std::string(kParts) + "--ema 0.9 --augment horizontal_flip,mixup=0.4";
-  ASSERT_EQ(train("alone", settings).code, 0);
-  for (const int ranks : {1, 2, 3}) {
-    const std::string name = "of" + std::to_string(ranks);
-    const Outcome outcome = train_ranks(ranks, name, settings);
-    ASSERT_EQ(outcome.code, 0) << outcome.output;
-    EXPECT_TRUE(last_weights(out(name)) == last_weights(out("alone"))) << ranks;
-    EXPECT_EQ(lasting_results(out(name)), lasting_results(out("alone"))) << ranks;
-  }
+  expect_same_bytes(std::string(kParts) + "--ema 0.9 --augment horizontal_flip,mixup=0.4",
+                    {1, 2, 3});
 }
 
 // 36 samples in batches of 16: the last one has 4, in fewer parts than there are ranks.
 TEST_F(RankedRuns, BatchesThatPartsDoNotDivideAreTheSameToo) {
-  const std::string settings = "--batch 16 --accumulate 5 --epochs 2 --optimizer sgd";
-  ASSERT_EQ(train("alone", settings).code, 0);
-  for (const int ranks : {2, 4}) {
-    const std::string name = "of" + std::to_string(ranks);
-    const Outcome outcome = train_ranks(ranks, name, settings);
-    ASSERT_EQ(outcome.code, 0) << outcome.output;
-    EXPECT_TRUE(last_weights(out(name)) == last_weights(out("alone"))) << ranks;
-    EXPECT_EQ(lasting_results(out(name)), lasting_results(out("alone"))) << ranks;
-  }
+  expect_same_bytes("--batch 16 --accumulate 5 --epochs 2 --optimizer sgd", {2, 4});
 }
 
 TEST_F(RankedRuns, TheReportTellsOfEachOfThem) {
@@ -120,20 +104,7 @@ TEST_F(RankedRuns, SIGUSR1ToMpirunFinishesTheStepAndSaves) {
   EXPECT_TRUE(std::filesystem::exists(out("run") / "weights" / "last.safetensors"));
 }
 
-TEST_F(RankedRuns, OneThatIsStoppedIsNamed) {
-  Background run(
-      words("run", "--accumulate 3 --ranks 3 --save-every 4 --epochs 1000 --on-stall stop"),
-      out("log"), launcher());
-  ASSERT_TRUE(is_saved("run")) << content(out("log"));
-  const pid_t victim = rank_of("run", 2);
-  ASSERT_GT(victim, 0);
-  ::kill(victim, SIGSTOP);
-  const Outcome outcome = run.wait();
-  EXPECT_EQ(outcome.code, 4) << outcome.output;
-  EXPECT_THAT(outcome.output, testing::ContainsRegex("waiting for rank 2 on .*: last heard of"));
-  ::kill(victim, SIGKILL);
-  expect_sound_checkpoint(out("run"));
-}
+TEST_F(RankedRuns, OneThatIsStoppedIsNamed) { expect_stopped_rank_is_named(); }
 
 // The file is read once by the scan of each rank; then the first to meet it again fails.
 TEST_F(RankedRuns, APictureThatGoesBadOnOneOfThemIsToldOnceWithItsFile) {

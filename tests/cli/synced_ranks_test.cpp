@@ -13,38 +13,17 @@ using testing::Not;
 class SyncedRuns : public RankedRuns {};
 
 TEST_F(SyncedRuns, TrainToTheSameBytesWithAnyNumberOfRanks) {
-  const std::string settings = "--accumulate 4 --batch 10 --epochs 2 --bn sync --ema 0.9";
-  ASSERT_EQ(train("alone", settings).code, 0);
-  ASSERT_EQ(train("local", "--accumulate 4 --batch 10 --epochs 2 --ema 0.9").code, 0);
+  const std::string settings = "--accumulate 4 --batch 10 --epochs 2 --ema 0.9";
+  expect_same_bytes(settings + " --bn sync", {2, 3, 4});
+  ASSERT_EQ(train("local", settings).code, 0);
   EXPECT_FALSE(last_weights(out("local")) == last_weights(out("alone")));
-  for (const int ranks : {2, 3, 4}) {
-    const std::string name = "of" + std::to_string(ranks);
-    const Outcome outcome = train_ranks(ranks, name, settings);
-    ASSERT_EQ(outcome.code, 0) << outcome.output;
-    EXPECT_TRUE(last_weights(out(name)) == last_weights(out("alone"))) << ranks;
-    EXPECT_EQ(lasting_results(out(name)), lasting_results(out("alone"))) << ranks;
-  }
 }
 
 TEST_F(SyncedRuns, KilledAndResumedByOtherNumbersOfRanksTheyEndTheSame) {
   expect_kills_change_nothing("--accumulate 3 --save-every 4 --steps 40 --bn sync");
 }
 
-TEST_F(SyncedRuns, ARankThatIsStoppedIsNamed) {
-  Background run(words("run",
-                       "--accumulate 3 --ranks 3 --save-every 4 --epochs 1000 --bn sync "
-                       "--on-stall stop"),
-                 out("log"), launcher());
-  ASSERT_TRUE(is_saved("run")) << content(out("log"));
-  const pid_t victim = rank_of("run", 2);
-  ASSERT_GT(victim, 0);
-  ::kill(victim, SIGSTOP);
-  const Outcome outcome = run.wait();
-  EXPECT_EQ(outcome.code, 4) << outcome.output;
-  EXPECT_THAT(outcome.output, testing::ContainsRegex("waiting for rank 2 on .*: last heard of"));
-  ::kill(victim, SIGKILL);
-  expect_sound_checkpoint(out("run"));
-}
+TEST_F(SyncedRuns, ARankThatIsStoppedIsNamed) { expect_stopped_rank_is_named("--bn sync"); }
 
 // All parts of a process are in memory at once, and the ledger knows.
 TEST_F(SyncedRuns, FitInAControlGroupOfWhatWasPredicted) {

@@ -6,8 +6,10 @@
 
 #include "tests/support/op_references.h"
 
-namespace plimsoll {
+namespace plimsoll::reference {
 
-const std::map<std::string_view, OpReference>& detection_references();
+// Ops over anchors; ops over regions of interest.
+const std::map<std::string_view, OpReference>& anchor_references();
+const std::map<std::string_view, OpReference>& roi_references();
 
-}  // namespace plimsoll
+}  // namespace plimsoll::reference

@@ -379,7 +379,8 @@ OpReference find_reference(std::string_view op) {
       {"split", split},
       {"stow", stow},
   };
-  for (const auto* table : {&references, &detection_references()})
+  for (const auto* table :
+       {&references, &reference::anchor_references(), &reference::roi_references()})
     if (const auto found = table->find(op); found != table->end()) return found->second;
   return nullptr;
 }
