@@ -102,7 +102,9 @@ void TensorCourier::post() noexcept {
 void TensorCourier::wait_for(std::size_t count) noexcept {
   const Stopwatch watch;
   std::unique_lock lock(mutex_);
+  is_awaited_ = true;
   changed_.wait(lock, [&] { return complete_ >= count || failed_; });
+  is_awaited_ = false;
   waited_seconds_ += watch.seconds();
 }
 

@@ -73,6 +73,7 @@ class TensorCourier final : public Courier {
   double waited_seconds() const noexcept { return waited_seconds_; }
 
   Progress advance(Transport& transport) override;
+  bool is_awaited() const noexcept override { return is_awaited_; }
   void fail() noexcept override;
 
  private:
@@ -112,6 +113,7 @@ class TensorCourier final : public Courier {
   bool failed_ = false;
 
   double waited_seconds_ = 0;  // the owner's
+  std::atomic<bool> is_awaited_ = false;
   std::atomic<std::int64_t> bytes_received_ = 0;
   // The thread's own.
   Stage stage_ = Stage::idle;

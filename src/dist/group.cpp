@@ -16,9 +16,10 @@ constexpr int kTag = 0;
 // MPI's own waiting burns a core; a short one is not worth a sleep.
 constexpr int kTestsBeforeSleep = 50;
 constexpr std::chrono::microseconds kSleep{50};
-// While nothing but a courier's bytes is under way, which move without us as long as buffers last:
-// every look at them takes time from whoever computes.
+// While nothing but a courier's bytes is under way, which move without us as long as buffers last.
 constexpr std::chrono::microseconds kLongestSleep{400};
+// The same while the owner computes: every look takes the core from it, and its caches.
+constexpr std::chrono::microseconds kPatientSleep{2000};
 constexpr std::chrono::duration<double> kBetweenBeats{Heartbeat::kEvery / 2};
 
 std::size_t index(int number) { return static_cast<std::size_t>(number); }
@@ -285,8 +286,9 @@ void Group::carry(Transport& transport, std::unique_lock<std::mutex>& lock) {
     if (was_under_way != is_under_way_ || awaits_round_) done_.notify_all();
     tests = progress.has_moved ? 0 : tests + 1;
     if (tests == 0 || is_under_way_) sleep = kSleep;
-    if (tests < kTestsBeforeSleep || !(is_under_way_ || is_woken_)) continue;
-    work_.wait_for(lock, sleep);
+    const bool is_patient = !is_under_way_ && !progress.is_awaited;
+    if (tests < (is_patient ? 1 : kTestsBeforeSleep) || !(is_under_way_ || is_woken_)) continue;
+    work_.wait_for(lock, is_patient ? kPatientSleep : sleep);
     if (!is_under_way_) sleep = std::min(2 * sleep, kLongestSleep);
   }
 }
@@ -301,7 +303,10 @@ Group::Progress Group::advance(Transport& transport, Courier* courier, bool with
   const std::size_t before = requests_.size();
   std::erase_if(requests_, [&](Transport::Request request) { return transport.test(request); });
   if (requests_.size() < before) progress.has_moved = true;
-  if (courier != nullptr) progress.courier = courier->advance(transport);
+  if (courier != nullptr) {
+    progress.courier = courier->advance(transport);
+    progress.is_awaited = courier->is_awaited();
+  }
   if (progress.courier == Courier::Progress::moved) progress.has_moved = true;
   if (with_beats) heartbeat_.advance(transport);
   return progress;

@@ -32,6 +32,8 @@ class Courier {
   // Posts and tests what is due, without waiting for anything. By the group's thread. What it
   // throws fails the group.
   virtual Progress advance(Transport& transport) = 0;
+  // Whether somebody does nothing but wait for it. By the group's thread.
+  virtual bool is_awaited() const noexcept = 0;
   // The group has failed, its transport is gone, and advance() is not called again: whoever waits
   // for this courier is to be woken. By the group's thread, or by that of carry_for().
   virtual void fail() noexcept = 0;
@@ -107,6 +109,7 @@ class Group {
   };
   struct Progress {
     Courier::Progress courier = Courier::Progress::idle;
+    bool is_awaited = false;  // the courier
     bool has_moved = false;
   };
 

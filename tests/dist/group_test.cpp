@@ -142,6 +142,7 @@ class Ring : public Courier {
     changed_.notify_all();
     return Progress::moved;
   }
+  bool is_awaited() const noexcept override { return true; }
   void fail() noexcept override {
     const std::scoped_lock lock(mutex_);
     has_failed_ = true;

@@ -6,41 +6,21 @@
 #include "run/checkpoint.h"
 #include "run/run_ranks.h"
 #include "step/averages.h"
-#include "tests/support/mini_training.h"
-#include "tests/support/rank_allocations.h"
+#include "tests/support/rank_training.h"
 #include "tests/support/threads.h"
 
 namespace plimsoll {
 namespace {
 
-constexpr std::int64_t kParts = 4;
-
-struct ShardedRun {
-  OptimizerOptions optimizer = {};
-  Tuning tuning = {};
-  double l2 = 0;
-  std::vector<std::int64_t> batches = {kBatch};  // one a step, over and over
-};
-
-Trainer sharded_trainer(const ShardedRun& run, const dist::RankPlace& place, bool shards = true) {
-  TrainerOptions options{.accumulate = kParts,
-                         .place = place,
-                         .bucket_bytes = std::int64_t{64} << 10,
-                         .shard_optimizer = shards && place.ranks > 1,
-                         .l2 = run.l2,
-                         .optimizer = run.optimizer,
-                         .tuning = run.tuning};
-  const zoo::Network& network = zoo::find_network("inception_mini");
-  options.input = {.batch = kBatch, .channels = network.channels, .image = network.image};
-  options.train_batches = {kBatch};
-  for (const std::int64_t batch : run.batches)
-    if (batch != kBatch) options.train_batches.push_back(batch);
-  return Trainer(
-      op_table(),
-      [&](nn::Builder& net) { return network.build(net, {.classes = network.classes}); }, options);
+// Ranks that share, in buckets of which a network has several.
+Trainer sharded_trainer(RankRun run, const dist::RankPlace& place, bool shards = true) {
+  run.parts = 4;
+  run.bucket_bytes = std::int64_t{64} << 10;
+  run.shards = shards;
+  return rank_trainer(run, place);
 }
 
-void train_steps(const ShardedRun& run, Trainer& trainer, std::int64_t begin, std::int64_t end) {
+void train_steps(const RankRun& run, Trainer& trainer, std::int64_t begin, std::int64_t end) {
   for (std::int64_t step = begin; step < end; ++step)
     trainer.train_batch(run.batches[static_cast<std::size_t>(step) % run.batches.size()], 0.01F,
                         step, step * kBatch,
@@ -60,7 +40,7 @@ void load(const Trainer& trainer, const std::filesystem::path& path, dist::Group
 
 // Steps [begin, end) by so many ranks, from the checkpoint of `from` unless that is empty; leaves
 // one.
-void train(const ShardedRun& run, int ranks, std::int64_t begin, std::int64_t end,
+void train(const RankRun& run, int ranks, std::int64_t begin, std::int64_t end,
            const std::filesystem::path& from, const std::filesystem::path& to) {
   const auto thrown = run_ranks(ranks, [&](dist::Group& group) {
     Trainer trainer = sharded_trainer(run, dist::place_in(&group));
@@ -74,7 +54,7 @@ void train(const ShardedRun& run, int ranks, std::int64_t begin, std::int64_t en
 
 std::string bytes_of(const std::filesystem::path& path) { return read_file(path, 64_MiB); }
 
-void expect_same_bits(const ShardedRun& run, std::initializer_list<int> counts) {
+void expect_same_files(const RankRun& run, std::initializer_list<int> counts) {
   const TemporaryFolder folder;
   const auto alone = folder.path() / "alone";
   train(run, 1, 0, 3, {}, alone);
@@ -86,34 +66,34 @@ void expect_same_bits(const ShardedRun& run, std::initializer_list<int> counts) 
   }
 }
 
-TEST(ShardedOptimizer, TrainsToTheBytesOfOneProcess) { expect_same_bits({}, {2, 3, 4}); }
+TEST(ShardedOptimizer, TrainsToTheBytesOfOneProcess) { expect_same_files({}, {2, 3, 4}); }
 
 TEST(ShardedOptimizer, TrainsToTheSameBytesWhateverIsRemembered) {
-  expect_same_bits({.optimizer = {.name = "adam"}}, {2, 4});
-  expect_same_bits({.optimizer = {.name = "adamw", .weight_decay = 0.01}}, {3});
-  expect_same_bits({.optimizer = {.name = "rmsprop", .momentum = 0.9}}, {3});
-  expect_same_bits({.optimizer = {.name = "rmsprop", .momentum = 0}, .l2 = 1e-3}, {4});
-  expect_same_bits({.optimizer = {.nesterov = true, .clip_norm = 0.5}, .l2 = 1e-3}, {3});
+  expect_same_files({.optimizer = {.name = "adam"}}, {2, 4});
+  expect_same_files({.optimizer = {.name = "adamw", .weight_decay = 0.01}}, {3});
+  expect_same_files({.optimizer = {.name = "rmsprop", .momentum = 0.9}}, {3});
+  expect_same_files({.optimizer = {.name = "rmsprop", .momentum = 0}, .l2 = 1e-3}, {4});
+  expect_same_files({.optimizer = {.nesterov = true, .clip_norm = 0.5}, .l2 = 1e-3}, {3});
 }
 
 TEST(ShardedOptimizer, SharesOutAveragesToo) {
-  expect_same_bits({.tuning = {.average = 0.9}}, {2, 3});
-  expect_same_bits({.optimizer = {.name = "adam"}, .tuning = {.average = 0.5}}, {4});
-  expect_same_bits({.optimizer = {.momentum = 0}, .tuning = {.average = 0.9}}, {3});
+  expect_same_files({.tuning = {.average = 0.9}}, {2, 3});
+  expect_same_files({.optimizer = {.name = "adam"}, .tuning = {.average = 0.5}}, {4});
+  expect_same_files({.optimizer = {.momentum = 0}, .tuning = {.average = 0.9}}, {3});
 }
 
 TEST(ShardedOptimizer, LeavesFrozenLayersAlone) {
-  expect_same_bits({.optimizer = {.name = "adam"},
-                    .tuning = {.frozen = {"conv2d_1", "batch_normalization*"}, .average = 0.9}},
-                   {3});
+  expect_same_files({.optimizer = {.name = "adam"},
+                     .tuning = {.frozen = {"conv2d_1", "batch_normalization*"}, .average = 0.9}},
+                    {3});
 }
 
 TEST(ShardedOptimizer, TrainsBatchesThatGiveSomeRanksNothingToDo) {
-  expect_same_bits({.tuning = {.average = 0.9}, .batches = {kBatch, 1, 5}}, {2, 4});
+  expect_same_files({.batches = {kBatch, 1, 5}, .tuning = {.average = 0.9}}, {2, 4});
 }
 
 TEST(ShardedOptimizer, GoesOnWithAnyOtherNumberOfRanks) {
-  const ShardedRun run{.optimizer = {.name = "adam"}, .tuning = {.average = 0.9}};
+  const RankRun run{.optimizer = {.name = "adam"}, .tuning = {.average = 0.9}};
   const TemporaryFolder folder;
   train(run, 1, 0, 8, {}, folder.path() / "whole");
   train(run, 4, 0, 2, {}, folder.path() / "a");
@@ -124,9 +104,9 @@ TEST(ShardedOptimizer, GoesOnWithAnyOtherNumberOfRanks) {
 }
 
 TEST(ShardedOptimizer, WhatWasFrozenWhenACheckpointWasWrittenStartsAnew) {
-  const ShardedRun frozen{.optimizer = {.name = "adam"},
-                          .tuning = {.frozen = {"conv2d_*"}, .average = 0.9}};
-  const ShardedRun thawed{.optimizer = {.name = "adam"}, .tuning = {.average = 0.9}};
+  const RankRun frozen{.optimizer = {.name = "adam"},
+                       .tuning = {.frozen = {"conv2d_*"}, .average = 0.9}};
+  const RankRun thawed{.optimizer = {.name = "adam"}, .tuning = {.average = 0.9}};
   const TemporaryFolder folder;
   train(frozen, 1, 0, 2, {}, folder.path() / "frozen");
   train(thawed, 1, 2, 4, folder.path() / "frozen", folder.path() / "alone");
@@ -135,7 +115,7 @@ TEST(ShardedOptimizer, WhatWasFrozenWhenACheckpointWasWrittenStartsAnew) {
 }
 
 TEST(ShardedOptimizer, PutsAveragesInTheWeightsPlaceOnEveryRank) {
-  const ShardedRun run{.tuning = {.average = 0.9}};
+  const RankRun run{.tuning = {.average = 0.9}};
   const auto weights = [](const Trainer& trainer) {
     std::vector<std::byte> bytes;
     for (const std::string& name : trainer.step_graph().trained) {
@@ -193,7 +173,7 @@ std::int64_t bytes_of(const Trainer& trainer, Role role) {
 }
 
 TEST(ShardedOptimizer, LeavesEveryRankItsShareAlone) {
-  const ShardedRun run{.optimizer = {.name = "adam"}, .tuning = {.average = 0.9}};
+  const RankRun run{.optimizer = {.name = "adam"}, .tuning = {.average = 0.9}};
   for (const Role role : {Role::optimizer, Role::average}) {
     const std::int64_t whole = bytes_of(sharded_trainer(run, {.rank = 0, .ranks = 4}, false), role);
     std::int64_t sum = 0;
@@ -224,7 +204,7 @@ TEST(ShardedOptimizer, SavesThreeQuartersOfWhatFourRanksRemember) {
 
 TEST(ShardedOptimizer, AllocatesNothingInAStep) {
   if (!allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns malloc";
-  const ShardedRun run{.tuning = {.average = 0.9}};
+  const RankRun run{.tuning = {.average = 0.9}};
   expect_no_allocation_in_step_ten([&](dist::Group& group) {
     const auto trainer = std::make_shared<Trainer>(sharded_trainer(run, dist::place_in(&group)));
     trainer->open();

@@ -12,7 +12,7 @@ TEST(Ranks, OfAnyNumberTrainToTheBytesOfOneProcess) {
 }
 
 TEST(Ranks, TrainToTheSameBytesWithEveryOptimizerAndAverages) {
-  expect_same_bits({.optimizer = {.name = "adam"}, .average = 0.9}, {3});
+  expect_same_bits({.optimizer = {.name = "adam"}, .tuning = {.average = 0.9}}, {3});
   expect_same_bits({.optimizer = {.name = "rmsprop"}, .l2 = 1e-3}, {5});
   expect_same_bits({.optimizer = {.nesterov = true, .clip_norm = 0.5}, .l2 = 1e-3}, {2});
 }
@@ -28,7 +28,7 @@ TEST(Ranks, TrainDetectorsWhoseHeadsRunOneByOne) {
 
 TEST(Ranks, TrainToTheSameBytesAtAnyBudget) {
   const RankOutcome alone = train({}, nullptr);
-  Trainer trainer = rank_trainer({}, nullptr);
+  Trainer trainer = rank_trainer({}, {});
   const Problem problem = trainer.tapes().problem(0);
   const Frontier frontier = find_frontier(problem, {});
   const std::size_t last = frontier.points.size() - 1;

@@ -31,7 +31,7 @@ TEST(SyncedStatistics, HoldForBatchesThatGiveSomeRanksNothingToDo) {
 TEST(SyncedStatistics, AreTheSameBitsAtAnyBudgetAndWithShards) {
   RankRun run = synced({.parts = 4});
   const RankOutcome alone = train(run, nullptr);
-  const Trainer trainer = rank_trainer(run, nullptr);
+  const Trainer trainer = rank_trainer(run, {});
   const Problem problem = trainer.tapes().problem(0);
   run.fates = name_fates(problem, find_smallest(problem, {}).fates);
   EXPECT_TRUE(train(run, nullptr) == alone);

@@ -18,7 +18,7 @@ struct RankRun {
   std::int64_t whole = kBatch;
   std::vector<std::int64_t> batches{kBatch};  // one a step, over and over
   OptimizerOptions optimizer = {};
-  double average = 0;
+  Tuning tuning = {};
   double l2 = 0;
   double dropout = 0.3;
   std::int64_t bucket_bytes = std::int64_t{4} << 20;
@@ -43,20 +43,20 @@ inline std::vector<std::byte> lasting(const Trainer& trainer) {
   return bytes;
 }
 
-inline Trainer rank_trainer(const RankRun& run, dist::Group* group) {
+inline Trainer rank_trainer(const RankRun& run, const dist::RankPlace& place) {
   const zoo::Network& network = zoo::find_network(run.network);
   TrainerOptions options{
       .input = {.batch = run.whole, .channels = network.channels, .image = network.image},
       .train_batches = {run.whole},
       .accumulate = run.parts,
-      .place = dist::place_in(group),
+      .place = place,
       .bucket_bytes = run.bucket_bytes,
-      .shard_optimizer = run.shards && group != nullptr,
+      .shard_optimizer = run.shards && place.ranks > 1,
       .sync_statistics = run.syncs,
       .task = task_of(network),
       .l2 = run.l2,
       .optimizer = run.optimizer,
-      .tuning = {.average = run.average}};
+      .tuning = run.tuning};
   for (const std::int64_t batch : run.batches)
     if (batch != run.whole) options.train_batches.push_back(batch);
   return Trainer(
@@ -85,7 +85,7 @@ inline void fill_any(const StepTensors& inputs, std::int64_t step, std::int64_t 
 }
 
 inline RankOutcome train(const RankRun& run, dist::Group* group) {
-  Trainer trainer = rank_trainer(run, group);
+  Trainer trainer = rank_trainer(run, dist::place_in(group));
   const TemporaryFolder folder;
   trainer.plan(run.fates);
   trainer.open(folder.path());
@@ -135,7 +135,7 @@ inline void expect_bad_parts_change_nothing(const RankRun& run, int ranks,
                                             std::initializer_list<int> places) {
   for (const int bad : places) {
     const auto thrown = run_ranks(ranks, [&](dist::Group& group) {
-      Trainer trainer = rank_trainer(run, &group);
+      Trainer trainer = rank_trainer(run, dist::place_in(&group));
       trainer.open();
       const std::vector<std::byte> before = lasting(trainer);
       const StepResult result = trainer.train_batch(
@@ -155,7 +155,7 @@ inline void expect_bad_parts_change_nothing(const RankRun& run, int ranks,
 
 inline void expect_steps_allocate_nothing(const RankRun& run) {
   expect_no_allocation_in_step_ten([&](dist::Group& group) {
-    const auto trainer = std::make_shared<Trainer>(rank_trainer(run, &group));
+    const auto trainer = std::make_shared<Trainer>(rank_trainer(run, dist::place_in(&group)));
     trainer->open();
     return [trainer](std::int64_t step) {
       trainer->train_batch(kBatch, 0.01F, step, step * kBatch,
