@@ -77,6 +77,12 @@ class Run {
 // The numbers of a run depend on it in their last bits.
 int use_threads(std::int64_t threads);
 
+// Sets the instructions that kernels use, for the whole process and for oneDNN in it: "avx2",
+// "avx512", "avx512_bf16", or "", the best this processor has; returns the word for them. Before
+// anything is computed. UsageError for what the processor lacks. The numbers of a run depend on
+// them in their last bits.
+std::string use_isa(const std::string& word);
+
 // Switches off oneDNN's cache of primitives, for the whole process and for all who use oneDNN in
 // it. Without this, what a run compiled is still held when the run is gone, and is counted against
 // the budget of the next one.

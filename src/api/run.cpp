@@ -7,6 +7,7 @@
 #include "job/args.h"
 #include "job/training.h"
 #include "machine/crowding.h"
+#include "machine/instructions.h"
 #include "machine/primitive_cache.h"
 #include "machine/team.h"
 
@@ -116,6 +117,10 @@ std::int64_t Run::predicted_bytes() const { return body_->training().ready().run
 
 int use_threads(std::int64_t threads) {
   return plimsoll::use_threads(threads == 0 ? std::nullopt : std::optional(threads));
+}
+
+std::string use_isa(const std::string& word) {
+  return std::string(name_of(plimsoll::use_isa(word)));
 }
 
 void use_no_primitive_cache() { plimsoll::use_no_primitive_cache(); }

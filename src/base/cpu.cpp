@@ -103,6 +103,14 @@ bool has_avx2_fma_f16c() {
          __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
 }
 
+bool has_avx512() {
+  return has_avx2_fma_f16c() && __builtin_cpu_supports("avx512f") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+
+bool has_avx512_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }
+
 int check_threads(std::int64_t threads, std::string_view where) {
   if (threads < 1 || threads > kMaxThreads)
     throw UsageError({.where = std::string(where),

@@ -28,6 +28,10 @@ std::string cpu_model();
 // them: call this before anything else and from a file compiled without them if in doubt.
 bool has_avx2_fma_f16c();
 
+// The same of the AVX-512 that our widest kernels take (F, BW, DQ, VL), and of products of bf16.
+bool has_avx512();
+bool has_avx512_bf16();
+
 inline constexpr std::int64_t kMaxThreads = 1024;
 
 // `threads` as an int; UsageError with `where` as its place unless it is in [1, kMaxThreads].

@@ -20,6 +20,7 @@
 #include "job/kernel_choice.h"
 #include "kernels/fma_peak.h"
 #include "machine/crowding.h"
+#include "machine/instructions.h"
 #include "machine/team.h"
 #include "ops/table.h"
 #include "step/synthetic_batch.h"
@@ -99,7 +100,7 @@ int run_alone(const BenchSettings& settings) {
   Trainer& trainer = variant.trainer;
   if (!planned.plan.fits) throw job::refusal(trainer, planned, {});
   trainer.open(settings.memory.spill);
-  const double peak = kernels::measure_fma_peak_gflops();
+  const double peak = kernels::measure_fma_peak_gflops(input.lanes);
   std::vector<double> seconds;
   for (std::int64_t step = -1; step < settings.steps; ++step) {
     double filling = 0;
@@ -136,6 +137,7 @@ int run_alone(const BenchSettings& settings) {
                               {"batch", input.batch},
                               {"image", size},
                               {"threads", threads},
+                              {"isa", name_of(process_isa())},
                               {"images_per_second", rate},
                               {"step_seconds", step_seconds},
                               {"gflops", gflops},
@@ -182,6 +184,7 @@ void check(const BenchSettings& s) {
 }
 
 int run(BenchSettings& s) {
+  use_isa(s.model.isa);
   check(s);
   const auto work = [&](dist::Group* group) {
     if (group == nullptr) return run_alone(s);

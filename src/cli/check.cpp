@@ -14,6 +14,7 @@
 #include "cli/picture_page.h"
 #include "cli/progress.h"
 #include "cli/run_outlook.h"
+#include "machine/instructions.h"
 #include "machine/team.h"
 
 namespace plimsoll::cli {
@@ -95,6 +96,7 @@ std::string verdict(std::int64_t errors, std::int64_t warnings, std::int64_t bad
 }
 
 int run(Settings& settings) {
+  use_isa(settings.model.isa);
   const int threads = use_threads(settings.threads);
   const bool json = settings.common.json;
   std::vector<Remark> remarks;

@@ -19,6 +19,7 @@
 #include "dist/agreement.h"
 #include "job/identity.h"
 #include "machine/crowding.h"
+#include "machine/instructions.h"
 #include "machine/team.h"
 #include "step/evaluation.h"
 #include "task/detection_tally.h"
@@ -262,6 +263,7 @@ Entry add_eval(CLI::App& command) {
       "  plimsoll eval runs/cells bccd/ --detections found.json --picture curves.svg");
   s->ranks.add_to(command);
   return [s] {
+    use_isa(s->model.isa);
     return run_ranks(s->ranks, {.parts = s->ranks.ranks, .threads = s->threads},
                      [&](dist::Group* group) { return run(*s, group); });
   };

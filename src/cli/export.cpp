@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "job/exported_model.h"
+#include "machine/instructions.h"
 #include "machine/team.h"
 
 namespace plimsoll::cli {
@@ -21,6 +22,7 @@ struct Settings {
 };
 
 int run(const Settings& s) {
+  use_isa(s.model.isa);
   use_threads(1);  // nothing is computed
   job::TrainedModel trained = job::find_trained(s.weights, s.model);
   const std::string what = job::export_model(trained, {.to = s.to, .fold_batch_norm = s.fold});

@@ -21,6 +21,7 @@
 #include "dist/agreement.h"
 #include "draw/draw.h"
 #include "machine/crowding.h"
+#include "machine/instructions.h"
 #include "machine/team.h"
 #include "run/checkpoint.h"
 #include "run/rate_sweep.h"
@@ -288,6 +289,7 @@ Entry add_find_lr(CLI::App& command) {
       "  plimsoll find-lr fashion-mnist --model inception_mini --batch 128\n"
       "  plimsoll find-lr photos/ --model xception --batch 8 --grid 1e-1,1e-2,1e-3 --steps 50");
   return [s] {
+    use_isa(s->model.isa);
     s->check();
     s->settle_normalise();
     check(*s);

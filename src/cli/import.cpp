@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "job/file_report.h"
+#include "machine/instructions.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -92,6 +93,7 @@ Entry add_import(CLI::App& command) {
       "  plimsoll import efficientnet-lite0.pth\n"
       "  plimsoll import weights.h5 --model xception");
   return [s] {
+    use_isa(s->model.isa);
     const job::FileReport report = job::describe_file(s->file, s->model);
     if (s->common.json)
       print_json(report);

@@ -146,6 +146,11 @@ void add_options(CLI::App& command, job::ModelSettings& s) {
                   "of what lies between layers: f32, or bf16, which takes half the memory (lossy; "
                   "weights, sums and losses stay f32)")
       ->capture_default_str();
+  command
+      .add_option("--isa", s.isa,
+                  "instructions of all kernels: avx2, avx512 or avx512_bf16; the same ones round "
+                  "alike on processors of two kinds")
+      ->default_str("the best there is");
 }
 
 void add_options(CLI::App& command, job::MemorySettings& s) {

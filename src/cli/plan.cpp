@@ -20,6 +20,7 @@
 #include "cli/rank_share.h"
 #include "cli/reading_bar.h"
 #include "dist/rank_times.h"
+#include "machine/instructions.h"
 #include "machine/team.h"
 #include "ops/table.h"
 #include "step/framework_estimate.h"
@@ -215,6 +216,7 @@ void print_plan(const Settings& s, const job::Ready& ready, const FrameworkEstim
 }
 
 int run(Settings& s) {
+  use_isa(s.model.isa);
   s.ranks.check(s.memory.accumulate);
   s.place.ranks = static_cast<int>(s.ranks.ranks);
   // Ranks of a host share its cores.

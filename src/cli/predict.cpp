@@ -11,6 +11,7 @@
 #include "cli/prediction_printer.h"
 #include "data/scan/scan.h"
 #include "machine/crowding.h"
+#include "machine/instructions.h"
 #include "machine/team.h"
 #include "step/evaluation.h"
 
@@ -119,6 +120,7 @@ Opened open(const Settings& s, job::TrainedModel& trained, const SourcePtr& sour
 }
 
 int run(const Settings& s) {
+  use_isa(s.model.isa);
   s.memory.check(s.model.is_short());
   const int threads = use_threads(s.threads);
   const CrowdMonitor crowding(threads);

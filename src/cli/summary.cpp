@@ -8,6 +8,7 @@
 #include "base/json_text.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "machine/instructions.h"
 #include "ops/table.h"
 
 namespace plimsoll::cli {
@@ -136,6 +137,7 @@ Entry add_summary(CLI::App& command) {
   command.add_flag("--list", settings->list, "the networks there are");
   command.footer("Example: plimsoll summary --model xception --batch 32");
   return [settings] {
+    use_isa(settings->model.isa);
     if (settings->list) {
       print_list(settings->common.json);
       return 0;

@@ -19,6 +19,7 @@
 #include "dist/agreement.h"
 #include "job/training.h"
 #include "machine/crowding.h"
+#include "machine/instructions.h"
 #include "machine/team.h"
 #include "run/recorder.h"
 
@@ -182,6 +183,7 @@ int train(Settings& s, dist::Group* group) {
 }
 
 int run(Settings& s) {
+  use_isa(s.model.isa);
   check_parts(s.ranks.ranks, s.memory.accumulate);
   return run_ranks(s.ranks, {.parts = s.memory.accumulate, .threads = s.threads, .out = s.out},
                    [&](dist::Group* group) { return train(s, group); });

@@ -53,7 +53,7 @@ bool has_slices(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-Environment this_process() { return {.threads = omp_get_max_threads()}; }
+Environment this_process() { return {.threads = omp_get_max_threads(), .isa = process_isa()}; }
 
 std::vector<PreparedNode> prepare_nodes(Graph& graph, const KernelChoice& choice,
                                         const Environment& environment) {

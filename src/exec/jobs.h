@@ -18,7 +18,7 @@ struct KernelChoice {
   std::shared_ptr<const KernelTable> table = {};
 };
 
-// Where the calling thread's steps would run: by its OpenMP team.
+// Where the calling thread's steps would run: by its OpenMP team, with the process's instructions.
 Environment this_process();
 
 struct PreparedNode {

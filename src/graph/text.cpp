@@ -57,12 +57,15 @@ Spec parse_spec(LineReader& in) {
   const std::string layout = in.name("a layout");
   for (Layout candidate :
        {Layout::blocked, Layout::kernel, Layout::stem_kernel, Layout::depth_kernel}) {
-    if (layout != name_of(candidate)) continue;
+    if (!layout.starts_with(name_of(candidate))) continue;
+    const std::string lanes = layout.substr(name_of(candidate).size());
+    if (!lanes.empty() && lanes != "16") break;
     if (spec.shape.rank() != 4) in.refuse("four dimensions for this layout");
     spec.layout = candidate;
+    if (!lanes.empty()) spec.lanes = kWideLanes;
     return spec;
   }
-  in.refuse("a layout (blocked, kernel, stem_kernel, depth_kernel) before this");
+  in.refuse("a layout (blocked, kernel, stem_kernel, depth_kernel; with 16: wide) before this");
 }
 
 struct OutputLine {
@@ -186,9 +189,10 @@ void put_home(Graph& graph, const PendingHome& home, std::string_view source) {
     refuse("home '" + home.parent + "' is not a value", "a value of this graph expected");
   const Spec &inner = graph.spec(home.child), &outer = graph.spec(parent);
   const bool fits = inner.layout == Layout::blocked && outer.layout == Layout::blocked &&
-                    inner.dtype == outer.dtype && inner.shape[0] == outer.shape[0] &&
-                    inner.shape[2] == outer.shape[2] && inner.shape[3] == outer.shape[3] &&
-                    home.first_channel >= 0 && home.first_channel % kLanes == 0 &&
+                    inner.dtype == outer.dtype && inner.lanes == outer.lanes &&
+                    inner.shape[0] == outer.shape[0] && inner.shape[2] == outer.shape[2] &&
+                    inner.shape[3] == outer.shape[3] && home.first_channel >= 0 &&
+                    home.first_channel % outer.lanes == 0 &&
                     home.first_channel <= outer.shape[1] - inner.shape[1] && parent != home.child;
   if (!fits)
     refuse(to_string(inner) + " at channel " + std::to_string(home.first_channel) + " of " +

@@ -14,10 +14,11 @@ void verify_value(const Graph& graph, const Value& value) {
   const Spec& inner = value.spec;
   const Spec& outer = graph.spec(value.home->parent);
   expect(inner.layout == Layout::blocked && outer.layout == Layout::blocked, "a home is blocked");
-  expect(inner.dtype == outer.dtype && inner.shape[0] == outer.shape[0] &&
-             inner.shape[2] == outer.shape[2] && inner.shape[3] == outer.shape[3],
+  expect(inner.dtype == outer.dtype && inner.lanes == outer.lanes &&
+             inner.shape[0] == outer.shape[0] && inner.shape[2] == outer.shape[2] &&
+             inner.shape[3] == outer.shape[3],
          "a slice is like its home but for the channels");
-  expect(value.home->first_channel % kLanes == 0, "a slice starts at a block");
+  expect(value.home->first_channel % outer.lanes == 0, "a slice starts at a block");
   expect(value.home->first_channel + inner.shape[1] <= outer.shape[1],
          "a slice lies inside its home");
 }

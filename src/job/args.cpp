@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "base/isa.h"
 #include "base/text.h"
 #include "job/toml_options.h"
 
@@ -31,6 +32,7 @@ void visit_model(ModelSettings& s, const Visit& visit) {
   visit("dropout", s.dropout, -1.0);
   visit("aux", s.auxiliary);
   visit("precision", s.precision);
+  visit("isa", s.isa);
 }
 
 template <class Visit>
@@ -228,6 +230,7 @@ std::string args_text(const RunSettings& settings, const nn::Input& input, int t
   s.model.image = fmt::format("{}x{}", input.image.h, input.image.w);
   s.model.channels = input.channels;
   s.model.classes = settings.model.class_count();
+  s.model.isa = name_of(process_isa());
   s.optimizer.name = settings.optimizer_options().name;
   s.momentum = settings.optimizer_options().momentum;
   s.augment = settings.augmentation();

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/isa.h"
 #include "base/random.h"
 #include "draw/mosaic.h"
 #include "exec/kernel_table.h"
@@ -81,6 +82,7 @@ RunIdentity identity_of(const RunSettings& s, const TrainingData& loaded, const 
                                                                   fingerprint(*loaded.validation),
                                                                   loaded.validation_content)
                                                     : "none"}};
+  identity.with["isa"] = name_of(process_isa());
   if (s.model.is_short()) identity.with["precision"] = s.model.precision;
   if (const double rate = s.body_rate(); rate != 1) identity.with["body-lr"] = number_text(rate);
   if (s.unfreeze_after > 0) {

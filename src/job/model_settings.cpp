@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "boxes/detection_record.h"
+#include "exec/jobs.h"
 #include "interop/imported_file.h"
 #include "interop/keras_network.h"
 #include "ops/table.h"
@@ -124,7 +125,8 @@ nn::Input ModelSettings::input() const {
   return {.batch = batch,
           .channels = depth,
           .image = size,
-          .dtype = is_short() ? DType::bf16 : DType::f32};
+          .dtype = is_short() ? DType::bf16 : DType::f32,
+          .lanes = lanes_of(this_process().isa)};
 }
 
 std::int64_t ModelSettings::class_count() const {

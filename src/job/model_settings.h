@@ -41,6 +41,7 @@ struct ModelSettings {
   double dropout = -1;        // below 0: the network's own
   bool auxiliary = false;     // add the second head, where the network has one
   std::string precision = "f32";  // of images between layers, and their gradients: or bf16
+  std::string isa;                // see use_isa(), by which the process has it
 
   // A number or "max".
   void set_batch(const std::string& text);

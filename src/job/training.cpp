@@ -105,7 +105,9 @@ void Training::describe() {
     news_.push_back(fmt::format("resuming {} at step {}, epoch {} of {}", s_.run.out.string(),
                                 state->step, state->epoch + 1, s_.run.epochs));
     for (const std::string& change : folder_->changes)
-      news_.push_back("changed since: " + change + " (from here on)");
+      news_.push_back("changed since: " + change +
+                      (change.starts_with("isa ") ? "; sums are rounded differently from here on"
+                                                  : " (from here on)"));
     const std::int64_t before = threads_before(args).value_or(threads_);
     if (before != threads_)
       news_.push_back(

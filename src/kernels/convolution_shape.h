@@ -9,8 +9,9 @@
 
 namespace plimsoll::kernels {
 
-// Channels as they are stored: whole blocks of 8, except those of a plain image.
+// Channels as they are stored: whole blocks of `lanes`, except those of a plain image.
 struct ConvolutionShape {
+  std::int64_t lanes = kNarrowLanes;
   std::int64_t images = 1;
   std::int64_t channels = 8;
   std::int64_t filters = 8;
@@ -38,9 +39,10 @@ inline std::optional<ConvolutionShape> read_convolution(const Call& call, const 
   if (w.layout == Layout::plain) return std::nullopt;
   const bool plain_input = x.layout == Layout::plain;
   return ConvolutionShape{
+      .lanes = y.lanes,
       .images = x.shape[0],
-      .channels = plain_input ? x.shape[1] : round_up(x.shape[1], kLanes),
-      .filters = round_up(y.shape[1], kLanes),
+      .channels = plain_input ? x.shape[1] : round_up(x.shape[1], y.lanes),
+      .filters = round_up(y.shape[1], y.lanes),
       .groups = call.attrs.integer("groups"),
       .window = read_window(call.attrs, x.shape, y.shape, w.shape[2], w.shape[3]),
       .plain_input = plain_input,

@@ -13,10 +13,11 @@ struct FocalRule {
   float negative = 1;   // and any other
 };
 
-// Eight channels of one image, channel anchor * classes + class.
+// One block of channels of an image, channel anchor * classes + class.
 template <class T>
 struct FocalBlock {
-  const T* x = nullptr;  // [cells][8]
+  std::int64_t lanes = 8;
+  const T* x = nullptr;  // [cells][lanes]
   T* slopes = nullptr;   // as x, perhaps the same memory
   std::int64_t cells = 0;
   std::int64_t first_channel = 0;

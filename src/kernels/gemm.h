@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tensor/spec.h"
+
 namespace plimsoll::kernels {
 
 // A matrix as it lies in memory: element (i, j) is data[i * row + j * column]. One of the steps is
@@ -14,12 +16,18 @@ struct MatrixView {
   std::int64_t column = 1;
 };
 
+struct GemmShape {
+  std::int64_t m, n, k;
+  int threads;
+};
+
 // C[m, n] = A[m, k] * B[k, n], made ready for one size. Every element of C is summed over k in the
 // same order, whatever the thread count.
 class Gemm {
  public:
-  // Uses at most `threads` threads.
-  Gemm(std::int64_t m, std::int64_t n, std::int64_t k, int threads);
+  // Uses at most `threads` threads, and registers of `lanes` lanes.
+  Gemm(std::int64_t m, std::int64_t n, std::int64_t k, int threads,
+       std::int64_t lanes = kNarrowLanes);
 
   std::int64_t scratch() const;  // bytes, 64-byte aligned
   // Rows of C lie `c_row` elements apart. `bias`, where not null, is added to every row.
@@ -27,9 +35,8 @@ class Gemm {
            std::int64_t c_row, std::byte* scratch) const noexcept;
 
  private:
-  std::int64_t m_, n_, k_;
-  std::int64_t block_n_;  // columns one task works on
-  int threads_;
+  GemmShape shape_;
+  std::int64_t lanes_;
 };
 
 }  // namespace plimsoll::kernels

@@ -1,4 +1,5 @@
-// The 16-bit form of an activation: for every plane of 8 channels, 8 scales and then halves. A
+// The 16-bit form of an activation: for every plane of a block of channels, its scales and
+// then its halves. A
 // channel's scale is the power of two S with S / 2 <= largest magnitude < S, by which it is
 // divided: so nothing overflows. What x becomes again is off by at most max(|x| / 2^11, S / 2^25):
 // values down to S / 2^14 keep 11 significant bits, smaller ones are multiples of S / 2^24 and lose

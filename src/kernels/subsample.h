@@ -7,9 +7,10 @@
 
 namespace plimsoll::kernels {
 
-// `planes` planes of H x W cells of 8 lanes, of which a 1x1 window with these strides sees
+// `planes` planes of H x W cells of `lanes` lanes, of which a 1x1 window with these strides sees
 // ceil(H / stride_h) x ceil(W / stride_w).
 struct Grid {
+  std::int64_t lanes = 8;
   std::int64_t planes = 1;
   std::int64_t height = 1;
   std::int64_t width = 1;

@@ -100,7 +100,7 @@ std::vector<Layer> layers_of(const Builder& builder, const Heads& heads) {
 }
 
 Builder::Builder(const OpTable& ops, const Input& input, Mode mode, IsFrozen is_frozen)
-    : graph_(ops), mode_(mode), is_frozen_(std::move(is_frozen)) {
+    : graph_(ops), mode_(mode), lanes_(input.lanes), is_frozen_(std::move(is_frozen)) {
   const Spec image{.dtype = input.dtype,
                    .shape = {input.batch, input.channels, input.image.h, input.image.w},
                    .layout = Layout::plain};
@@ -190,7 +190,7 @@ ValueId Builder::parameter(std::string_view weight, const Spec& spec, const Init
 
 ValueId Builder::blocked_image(ValueId x) {
   if (spec(x).shape.rank() != 4 || spec(x).layout == Layout::blocked) return x;
-  return graph_.call1("reorder", {x}, {}, node_ + "/blocked");
+  return graph_.call1("reorder", {x}, {{"lanes", lanes_}}, node_ + "/blocked");
 }
 
 ValueId Builder::conv2d(ValueId x, std::int64_t filters, Size2 kernel, const ConvOptions& options) {
@@ -210,7 +210,7 @@ ValueId Builder::conv2d(ValueId x, std::int64_t filters, Size2 kernel, const Con
          .expected = "expected an image, and channels and filters that the groups divide"});
   Attrs attrs = window_attrs(in, kernel, options);
   attrs.set("groups", options.groups);
-  const Spec weights = conv_kernel_spec(in, filters, kernel.h, kernel.w, options.groups);
+  const Spec weights = conv_kernel_spec(in, filters, kernel.h, kernel.w, options.groups, lanes_);
   const std::int64_t area = kernel.h * kernel.w;
   Values operands{from, parameter("kernel", weights,
                                   {options.kernel_start.kind, area * weights.shape[1],
@@ -234,7 +234,8 @@ ValueId Builder::depthwise(ValueId x, std::string_view weight, Size2 kernel,
   const Spec& in = spec(x);
   const Spec weights{.dtype = widened(in.dtype),
                      .shape = {in.shape[1], 1, kernel.h, kernel.w},
-                     .layout = Layout::depth_kernel};
+                     .layout = Layout::depth_kernel,
+                     .lanes = in.lanes};
   const std::int64_t area = kernel.h * kernel.w;
   const ValueId w =
       parameter(weight, weights, {Init::Kind::glorot_uniform, area * in.shape[1], area});

@@ -15,10 +15,12 @@ ValueId Builder::batch_norm(ValueId x, const BatchNormOptions& options) {
                    {"center", std::int64_t{options.center}}});
   const Shape shape = spec(x).shape;
   // Rows of a matrix are images of one pixel.
-  const ValueId y = shape.rank() == 2
-                        ? graph_.call1("reshape", {x}, {{"shape", Ints{shape[0], shape[1], 1, 1}}},
-                                       node + "/pixels")
-                        : blocked_image(x);
+  const ValueId y =
+      shape.rank() == 2
+          ? graph_.call1("reshape", {x},
+                         {{"shape", Ints{shape[0], shape[1], 1, 1}}, {"lanes", lanes_}},
+                         node + "/pixels")
+          : blocked_image(x);
   const Spec channels = plain({spec(y).shape[1]}, widened(spec(y).dtype));
   const bool uses_batch = mode_ == Mode::training && !options.frozen && !is_frozen(layer().name);
   if (uses_batch && layer().calls.size() > 1)

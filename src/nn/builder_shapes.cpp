@@ -109,7 +109,8 @@ ValueId Builder::reshape(ValueId x, const Ints& sample, std::string_view name) {
   shape.insert(shape.end(), sample.begin(), sample.end() - 1);
   // What was a matrix becomes as narrow as the network's images are.
   const bool is_short = spec(image_).dtype == DType::bf16;
-  const Attrs attrs{{"shape", shape}, {"image", std::string(is_short ? "bf16" : "same")}};
+  const Attrs attrs{
+      {"shape", shape}, {"image", std::string(is_short ? "bf16" : "same")}, {"lanes", lanes_}};
   return end_layer(graph_.call1("reshape", {x}, attrs, node));
 }
 

@@ -89,6 +89,7 @@ struct Input {
   std::int64_t channels = 3;
   Size2 image = 224;
   DType dtype = DType::f32;
+  std::int64_t lanes = kNarrowLanes;  // of the blocks of images between layers, and of weights
 };
 
 // What a detector says of one level of its pyramid, with A anchors a cell and K classes.
@@ -224,6 +225,7 @@ class Builder {
 
   Graph graph_;
   Mode mode_;
+  std::int64_t lanes_;
   IsFrozen is_frozen_;
   MakeRegions make_regions_;
   double batch_norm_momentum_ = 0.99;

@@ -122,7 +122,7 @@ const OpFamily activation{{
      .form = Form::activation,
      .framework_holds = FrameworkHolds::output,
      .cost = pass_over<1>,
-     .kernels = {{"avx2", plain_job<kernels::activation>, kShort},
+     .kernels = {{"simd", plain_job<kernels::activation>, kShort},
                  {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = forward_samples()},
     {.name = "activation_grad",
@@ -131,7 +131,7 @@ const OpFamily activation{{
      .infer = infer_grad,
      .in_place = {{.out = 0, .over = 0}},
      .cost = pass_over<2>,
-     .kernels = {{"avx2", plain_job<kernels::activation_grad>, kShort},
+     .kernels = {{"simd", plain_job<kernels::activation_grad>, kShort},
                  {"ref", plain_job<grad_ref>, kAnyReal}},
      .samples = grad_samples()},
 }};

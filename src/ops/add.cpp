@@ -47,7 +47,7 @@ const OpFamily add{{
      .cheap_to_repeat = true,
      .form = Form::sum,
      .cost = pass_over<1>,
-     .kernels = {{"avx2", plain_job<kernels::add>, kShort}, {"ref", plain_job<ref>, kAnyReal}},
+     .kernels = {{"simd", plain_job<kernels::add>, kShort}, {"ref", plain_job<ref>, kAnyReal}},
      .samples = {{.in = {{blocked(2, 13, 5, 3)}, {blocked(2, 13, 5, 3)}}},
                  {.in = {{plain({1})}, {plain({1})}, {plain({1})}}},
                  {.in = {{plain({5, 7})}, {plain({5, 7})}}, .attrs = {{"last_factor", 0.17}}}}},

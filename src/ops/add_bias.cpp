@@ -1,6 +1,6 @@
 // y = x + b, one number for every channel.
 #include "kernels/elementwise.h"
-#include "kernels/simd/runs.h"
+#include "kernels/runs.h"
 #include "ops/elements.h"
 #include "ops/window.h"
 
@@ -17,7 +17,7 @@ Specs infer(const Attrs&, std::span<const Spec> in) {
 void shifted(const Attrs&, const Args& args) noexcept {
   const TensorView &x = args.in[0], &bias = args.in[1], &y = args.out[0];
   const kernels::Runs runs(x.spec);
-  for_element(x.spec.dtype, [&]<class T>(T) {
+  kernels::with_element_and_lanes(x.spec, [&]<class T, std::int64_t kLanes>() {
 #pragma omp parallel for schedule(static)
     for (std::int64_t r = 0; r < runs.count; ++r) {
       const T* from = runs.of<T>(x, r);

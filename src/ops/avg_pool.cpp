@@ -24,7 +24,7 @@ Specs infer_forward(const Attrs& attrs, std::span<const Spec> in) {
   check_pool(attrs);
   const Shape& x = in[0].shape;
   const Extent out = count_windows(attrs, {x[2], x[3]}, extent_of(attrs, "kernel"));
-  return {blocked(x[0], x[1], out.h, out.w, in[0].dtype)};
+  return {blocked(x[0], x[1], out.h, out.w, in[0])};
 }
 
 Specs infer_grad(const Attrs& attrs, std::span<const Spec> in) {
@@ -34,7 +34,7 @@ Specs infer_grad(const Attrs& attrs, std::span<const Spec> in) {
   check_pool(attrs);
   const Extent size = extent_of(attrs, "input");
   check_windows(attrs, dy, size, extent_of(attrs, "kernel"));
-  return {blocked(dy.shape[0], dy.shape[1], size.h, size.w, dy.dtype)};
+  return {blocked(dy.shape[0], dy.shape[1], size.h, size.w, dy)};
 }
 
 // body(n, c, oh, ow, ih, iw, real cells of the window) for every real cell of every window.
@@ -136,7 +136,7 @@ const OpFamily avg_pool{{
      .backward = backward,
      .cheap_to_repeat = true,
      .cost = pass_over<9>,
-     .kernels = {{"avx2", plain_job<kernels::avg_pool>, kShort},
+     .kernels = {{"simd", plain_job<kernels::avg_pool>, kShort},
                  {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = forward_samples()},
     {.name = "avg_pool_grad",
@@ -144,7 +144,7 @@ const OpFamily avg_pool{{
      .attrs = grad_schema(),
      .infer = infer_grad,
      .cost = pass_over<9>,
-     .kernels = {{"avx2", kernels::prepare_avg_pool_grad, kShort},
+     .kernels = {{"simd", kernels::prepare_avg_pool_grad, kShort},
                  {"ref", plain_job<grad_ref>, kAnyReal}},
      .samples = grad_samples()},
 }};

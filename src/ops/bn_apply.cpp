@@ -66,7 +66,7 @@ void apply_ref(const Attrs& attrs, const Args& args) noexcept {
         z.at<T>(n, c, h, w) = clamped(activation, v);
       });
     }
-    for (std::int64_t c = y.spec.shape[1]; c < round_up(y.spec.shape[1], kLanes); ++c)
+    for (std::int64_t c = y.spec.shape[1]; c < round_up(y.spec.shape[1], y.spec.lanes); ++c)
       over_pixels(y.spec.shape, [&](auto n, auto h, auto w) { z.at<T>(n, c, h, w) = 0; });
   });
 }
@@ -77,7 +77,7 @@ void grad_ref(const Attrs& attrs, const Args& args) noexcept {
   const Shape& s = y.spec.shape;
   const std::string& activation = attrs.word("activation");
   for_real(y.spec.dtype, [&]<class T>(T) {
-    for (std::int64_t c = 0; c < round_up(s[1], kLanes); ++c) {
+    for (std::int64_t c = 0; c < round_up(s[1], y.spec.lanes); ++c) {
       if (c >= s[1]) {
         over_pixels(s, [&](auto n, auto h, auto w) {
           args.out[0].at<T>(n, c, h, w) = 0;
@@ -273,7 +273,7 @@ const OpFamily bn_apply{{
      .form = Form::normalisation,
      .absorbs = {.output_relu = true, .residual = true},
      .cost = pass_over<3>,
-     .kernels = {{"avx2", plain_job<kernels::bn_apply>, kShort},
+     .kernels = {{"simd", plain_job<kernels::bn_apply>, kShort},
                  {"ref", plain_job<apply_ref>, kAnyReal}},
      .samples = apply_samples()},
     {.name = "bn_grad",
@@ -283,7 +283,7 @@ const OpFamily bn_apply{{
      .in_place = {{.out = 0, .over = 0}, {.out = 0, .over = 1}, {.out = 0, .over = 2}},
      .absorbs = {.gradient_sum = true},
      .cost = pass_over<8>,
-     .kernels = {{"avx2", plain_job<kernels::bn_grad>, kShort},
+     .kernels = {{"simd", plain_job<kernels::bn_grad>, kShort},
                  {"ref", plain_job<grad_ref>, kAnyReal}},
      .samples = grad_samples()},
 }};

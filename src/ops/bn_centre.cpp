@@ -35,7 +35,7 @@ void ref(const Attrs& attrs, const Args& args) noexcept {
             args.in[0].at<T>(n, c, h, w) - channel.gamma * channel.inverse * through;
       });
     }
-    for (std::int64_t c = s[1]; c < round_up(s[1], kLanes); ++c)
+    for (std::int64_t c = s[1]; c < round_up(s[1], y.spec.lanes); ++c)
       over_pixels(s, [&](auto n, auto h, auto w) { args.out[0].at<T>(n, c, h, w) = 0; });
   });
 }
@@ -62,7 +62,7 @@ const OpFamily bn_centre{{
      .infer = infer,
      .in_place = {{.out = 0, .over = 0}, {.out = 0, .over = 1}},
      .cost = pass_over<3>,
-     .kernels = {{"avx2", plain_job<kernels::bn_centre>, kShort},
+     .kernels = {{"simd", plain_job<kernels::bn_centre>, kShort},
                  {"ref", plain_job<ref>, kAnyReal}},
      .samples = samples()},
 }};

@@ -143,7 +143,7 @@ const OpFamily bn_depthwise_conv2d{{
      .arithmetic = Arithmetic::forward,
      .cheap_to_repeat = true,
      .cost = depthwise_forward_cost,
-     .kernels = {{"avx2", plain_job<kernels::bn_depthwise>, kShort},
+     .kernels = {{"simd", plain_job<kernels::bn_depthwise>, kShort},
                  {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = forward_samples()},
     {.name = "bn_depthwise_conv2d_grad_kernel",
@@ -152,7 +152,7 @@ const OpFamily bn_depthwise_conv2d{{
      .infer = infer_grad_kernel,
      .arithmetic = Arithmetic::grad_weights,
      .cost = depthwise_kernel_cost,
-     .kernels = {{"avx2", plain_job<kernels::bn_depthwise_grad_kernel>, kShort},
+     .kernels = {{"simd", plain_job<kernels::bn_depthwise_grad_kernel>, kShort},
                  {"ref", plain_job<grad_kernel_ref>, kAnyReal}},
      .samples = grad_kernel_samples()},
 }};

@@ -50,7 +50,7 @@ const OpFamily bn_stats{{
      .form = Form::moments,
      .framework_holds = FrameworkHolds::input,
      .cost = pass_over<3>,
-     .kernels = {{"avx2", plain_job<kernels::bn_stats>, {.bf16 = TakesBf16::yes, .packs = true}},
+     .kernels = {{"simd", plain_job<kernels::bn_stats>, {.bf16 = TakesBf16::yes, .packs = true}},
                  {"ref", plain_job<ref>, {.f64 = true, .bf16 = TakesBf16::as_f32, .packs = true}}},
      .samples = {{.in = {{blocked(3, 13, 5, 7)}}},
                  {.in = {{blocked(1, 8, 1, 1)}}},

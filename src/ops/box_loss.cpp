@@ -69,7 +69,7 @@ class BoxLossJob final : public Job {
     using T = Wide<Element>;
     const std::int64_t cells = level_.rows * level_.columns;
     const std::int64_t anchors = std::ssize(level_.shapes);
-    const Element* from = args.in[0].image<Element>(n);
+    const Spec& spec = args.in[0].spec;
     Element* to = args.out[1].image<Element>(n);
     const std::int32_t* match = args.in[1].image<std::int32_t>(n);
     const std::span boxes = rows_of<const boxes::Box<T>, T>(args.in[2], n);
@@ -83,13 +83,14 @@ class BoxLossJob final : public Job {
         if (found >= std::ssize(boxes))
           loss = std::nan("");
         else if (found >= 0)
-          loss += of_anchor(level_.box<T>(row, column, a), deltas_at(from, a, cell, cells),
-                            boxes[static_cast<std::size_t>(found)], slope);
+          loss +=
+              of_anchor(level_.box<T>(row, column, a), deltas_at<Element>(args.in[0], n, a, cell),
+                        boxes[static_cast<std::size_t>(found)], slope);
         for (std::int64_t j = 0; j < 4; ++j)
-          to[blocked_at(4 * a + j, cell, cells)] = weight * slope[static_cast<std::size_t>(j)];
+          to[blocked_at(spec, 4 * a + j, cell)] = weight * slope[static_cast<std::size_t>(j)];
       }
-      for (std::int64_t c = 4 * anchors; c < round_up(4 * anchors, kLanes); ++c)
-        to[blocked_at(c, cell, cells)] = Element(0);
+      for (std::int64_t c = 4 * anchors; c < round_up(4 * anchors, spec.lanes); ++c)
+        to[blocked_at(spec, c, cell)] = Element(0);
     }
     return loss;
   }

@@ -37,7 +37,7 @@ const OpFamily channel_sum{{
      .doc = "Sums over images and cells, one per channel.",
      .infer = infer,
      .cost = pass_over<1>,
-     .kernels = {{"avx2", plain_job<kernels::channel_sum>, kShort},
+     .kernels = {{"simd", plain_job<kernels::channel_sum>, kShort},
                  {"ref", plain_job<ref>, kAnyReal}},
      .samples = {{.in = {{blocked(3, 10, 5, 7)}}},
                  {.in = {{blocked(2, 33, 13, 11)}}},

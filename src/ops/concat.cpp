@@ -50,17 +50,17 @@ template <class T>
 void copy_part(const TensorView& whole, const TensorView& part, std::int64_t first,
                bool into_whole) {
   const Spec& spec = part.spec;
-  if (spec.layout == Layout::blocked && first % kLanes == 0) {
-    const std::int64_t pixels = spec.shape[2] * spec.shape[3];
+  if (spec.layout == Layout::blocked && first % spec.lanes == 0) {
+    const std::int64_t pixels = spec.shape[2] * spec.shape[3], lanes = spec.lanes;
     if (part.as<T>() == whole.as<T>() + first * pixels && part.image_stride == whole.image_stride)
       return;
-    const std::int64_t blocks = blocks_of(spec.shape[1]);
-    const auto bytes = static_cast<std::size_t>(pixels * kLanes) * sizeof(T);
+    const std::int64_t blocks = spec.blocks();
+    const auto bytes = static_cast<std::size_t>(pixels * lanes) * sizeof(T);
 #pragma omp parallel for collapse(2) schedule(static)
     for (std::int64_t n = 0; n < spec.shape[0]; ++n)
       for (std::int64_t cb = 0; cb < blocks; ++cb) {
-        T* outer = whole.image<T>(n) + (first + cb * kLanes) * pixels;
-        T* inner = part.image<T>(n) + cb * kLanes * pixels;
+        T* outer = whole.image<T>(n) + (first + cb * lanes) * pixels;
+        T* inner = part.image<T>(n) + cb * lanes * pixels;
         std::memcpy(into_whole ? outer : inner, into_whole ? inner : outer, bytes);
       }
     if (!into_whole) kernels::clear_padding(part);

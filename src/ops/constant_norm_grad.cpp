@@ -29,7 +29,7 @@ void reference(const Attrs& attrs, const Args& args) noexcept {
   const Shape& s = args.in[0].spec.shape;
   const std::string& activation = attrs.word("activation");
   for_real(args.in[0].spec.dtype, [&]<class T>(T) {
-    for (std::int64_t c = 0; c < round_up(s[1], kLanes); ++c)
+    for (std::int64_t c = 0; c < round_up(s[1], args.in[0].spec.lanes); ++c)
       over_pixels(s, [&](auto n, auto h, auto w) {
         T sum = 0;
         if (c < s[1] &&
@@ -82,7 +82,7 @@ const OpFamily constant_norm_grad{{
      .in_place = {{.out = 0, .over = 0}, {.out = 0, .over = 1}},
      .absorbs = {.gradient_sum = true},
      .cost = pass_over<3>,
-     .kernels = {{"avx2", plain_job<kernels::constant_norm_grad>, kShort},
+     .kernels = {{"simd", plain_job<kernels::constant_norm_grad>, kShort},
                  {"ref", plain_job<reference>, kAnyReal}},
      .samples = samples()},
 }};

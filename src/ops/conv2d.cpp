@@ -31,8 +31,9 @@ void check_input(const Attrs& attrs, const Spec& x, std::int64_t filters) {
 void check_kernel(const Attrs& attrs, const Spec& x, const Spec& w) {
   if (w.shape.rank() != 4) refuse("weights are " + to_string(w), "a tensor [O,I,H,W] is needed");
   check_input(attrs, x, w.shape[0]);
-  check_same(w, conv_kernel_spec(x, w.shape[0], w.shape[2], w.shape[3], attrs.integer("groups")),
-             "the weight tensor");
+  check_same(
+      w, conv_kernel_spec(x, w.shape[0], w.shape[2], w.shape[3], attrs.integer("groups"), w.lanes),
+      "the weight tensor");
 }
 
 Specs infer_forward(const Attrs& attrs, std::span<const Spec> in) {
@@ -41,7 +42,8 @@ Specs infer_forward(const Attrs& attrs, std::span<const Spec> in) {
   check_kernel(attrs, x, w);
   if (in.size() == 3) check_same(in[2], plain({w.shape[0]}, widened(x.dtype)), "the bias");
   const Extent out = count_windows(attrs, {x.shape[2], x.shape[3]}, {w.shape[2], w.shape[3]});
-  return {blocked(x.shape[0], w.shape[0], out.h, out.w, x.dtype)};
+  const std::int64_t lanes = x.layout == Layout::blocked ? x.lanes : w.lanes;
+  return {blocked(x.shape[0], w.shape[0], out.h, out.w, x.dtype, lanes)};
 }
 
 Specs infer_grad_input(const Attrs& attrs, std::span<const Spec> in) {
@@ -51,8 +53,7 @@ Specs infer_grad_input(const Attrs& attrs, std::span<const Spec> in) {
   if (w.shape.rank() != 4) refuse("weights are " + to_string(w), "a tensor [O,I,H,W] is needed");
   const Extent size = extent_of(attrs, "input");
   check_windows(attrs, dy, size, {w.shape[2], w.shape[3]});
-  const Spec dx =
-      blocked(dy.shape[0], w.shape[1] * attrs.integer("groups"), size.h, size.w, dy.dtype);
+  const Spec dx = blocked(dy.shape[0], w.shape[1] * attrs.integer("groups"), size.h, size.w, dy);
   check_kernel(attrs, dx, w);
   if (dy.shape[1] != w.shape[0])
     refuse("the output gradient is " + to_string(dy),
@@ -65,11 +66,12 @@ Specs infer_grad_kernel(const Attrs& attrs, std::span<const Spec> in) {
   const Spec &x = in[0], &dy = in[1];
   check_real_image(dy, "the output gradient");
   check_input(attrs, x, dy.shape[1]);
-  check_same(dy, blocked(x.shape[0], dy.shape[1], dy.shape[2], dy.shape[3], x.dtype),
+  const std::int64_t lanes = x.layout == Layout::blocked ? x.lanes : dy.lanes;
+  check_same(dy, blocked(x.shape[0], dy.shape[1], dy.shape[2], dy.shape[3], x.dtype, lanes),
              "the output gradient");
   const Extent kernel = extent_of(attrs, "kernel");
   check_windows(attrs, dy, {x.shape[2], x.shape[3]}, kernel);
-  return {conv_kernel_spec(x, dy.shape[1], kernel.h, kernel.w, attrs.integer("groups"))};
+  return {conv_kernel_spec(x, dy.shape[1], kernel.h, kernel.w, attrs.integer("groups"), lanes)};
 }
 
 // Visits every product of the convolution: body(n, o, oh, ow, channel of x, channel of w, kh, kw,
@@ -290,7 +292,7 @@ const OpFamily conv2d{{
      .cost = cost_forward,
      .kernels = {{"winograd", kernels::prepare_tiled_forward, kOwn},
                  {"onednn", kernels::onednn::prepare_forward, kOnednn},
-                 {"avx2", kernels::prepare_direct_forward, kOwn},
+                 {"simd", kernels::prepare_direct_forward, kOwn},
                  {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = forward_samples()},
     {.name = "conv2d_grad_input",
@@ -301,7 +303,7 @@ const OpFamily conv2d{{
      .cost = cost_grad_input,
      .kernels = {{"winograd", kernels::prepare_tiled_grad_input, kOwn},
                  {"onednn", kernels::onednn::prepare_grad_input, kOnednn},
-                 {"avx2", kernels::prepare_direct_grad_input, kOwn},
+                 {"simd", kernels::prepare_direct_grad_input, kOwn},
                  {"ref", plain_job<grad_input_ref>, kAnyReal}},
      .samples = grad_input_samples()},
     {.name = "conv2d_grad_kernel",
@@ -312,7 +314,7 @@ const OpFamily conv2d{{
      .cost = cost_grad_kernel,
      .kernels = {{"winograd", kernels::prepare_tiled_grad_kernel, kOwn},
                  {"onednn", kernels::onednn::prepare_grad_kernel, kOnednn},
-                 {"avx2", kernels::prepare_direct_grad_kernel, kOwn},
+                 {"simd", kernels::prepare_direct_grad_kernel, kOwn},
                  {"ref", plain_job<grad_kernel_ref>, kAnyReal}},
      .samples = grad_kernel_samples()},
 }};

@@ -99,7 +99,8 @@ template <Pass pass>
 class DenseJob final : public Job {
  public:
   // The first output is m x n; k is what is summed over.
-  DenseJob(const Shape& out, std::int64_t k, int threads) : gemm_(out[0], out[1], k, threads) {}
+  DenseJob(const Shape& out, std::int64_t k, const Environment& where)
+      : gemm_(out[0], out[1], k, where.threads, lanes_of(where.isa)) {}
 
   std::int64_t scratch() const override { return gemm_.scratch(); }
 
@@ -118,9 +119,8 @@ class DenseJob final : public Job {
 template <Pass pass>
 std::unique_ptr<Job> make_job(const Call& call) {
   const Shape& first = call.in[0].spec.shape;
-  return std::make_unique<DenseJob<pass>>(call.out[0].spec.shape,
-                                          pass == Pass::grad_kernel ? first[0] : first[1],
-                                          call.environment.threads);
+  return std::make_unique<DenseJob<pass>>(
+      call.out[0].spec.shape, pass == Pass::grad_kernel ? first[0] : first[1], call.environment);
 }
 
 // The kernel's gradient first: x, which only it reads, can die before dx is born.
@@ -152,7 +152,7 @@ const OpFamily dense{{
      .arithmetic = Arithmetic::forward,
      .framework_holds = FrameworkHolds::input,
      .cost = cost<Pass::forward>,
-     .kernels = {{"avx2", make_job<Pass::forward>}, {"ref", plain_job<forward_ref>, kAnyReal}},
+     .kernels = {{"simd", make_job<Pass::forward>}, {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = {{.in = {{plain({3, 10})}, {plain({10, 33})}, {plain({33})}}},
                  {.in = {{plain({1, 13})}, {plain({13, 10})}}},
                  {.in = {{plain({7, 300})}, {plain({300, 17})}, {plain({17})}}},
@@ -162,7 +162,7 @@ const OpFamily dense{{
      .infer = infer_grad_input,
      .arithmetic = Arithmetic::grad_input,
      .cost = cost<Pass::grad_input>,
-     .kernels = {{"avx2", make_job<Pass::grad_input>},
+     .kernels = {{"simd", make_job<Pass::grad_input>},
                  {"ref", plain_job<grad_input_ref>, kAnyReal}},
      .samples = {{.in = {{plain({3, 33})}, {plain({10, 33})}}},
                  {.in = {{plain({1, 10})}, {plain({13, 10})}}},
@@ -172,7 +172,7 @@ const OpFamily dense{{
      .infer = infer_grad_kernel,
      .arithmetic = Arithmetic::grad_weights,
      .cost = cost<Pass::grad_kernel>,
-     .kernels = {{"avx2", make_job<Pass::grad_kernel>},
+     .kernels = {{"simd", make_job<Pass::grad_kernel>},
                  {"ref", plain_job<grad_kernel_ref>, kAnyReal}},
      .samples = {{.in = {{plain({3, 10})}, {plain({3, 33})}}},
                  {.in = {{plain({1, 13})}, {plain({1, 10})}}},

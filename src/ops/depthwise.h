@@ -10,7 +10,8 @@ namespace plimsoll::ops {
 inline Spec depth_kernel_spec(const Spec& x, Extent kernel) {
   return {.dtype = widened(x.dtype),
           .shape = {x.shape[1], 1, kernel.h, kernel.w},
-          .layout = Layout::depth_kernel};
+          .layout = Layout::depth_kernel,
+          .lanes = x.lanes};
 }
 
 inline void check_depth_kernel(const Spec& x, const Spec& w) {
@@ -23,7 +24,7 @@ inline Spec depthwise_output(const Attrs& attrs, const Spec& x, const Spec& w) {
   check_real_image(x, "input");
   check_depth_kernel(x, w);
   const Extent out = count_windows(attrs, {x.shape[2], x.shape[3]}, {w.shape[2], w.shape[3]});
-  return blocked(x.shape[0], x.shape[1], out.h, out.w, x.dtype);
+  return blocked(x.shape[0], x.shape[1], out.h, out.w, x);
 }
 
 // What the weights' gradient is; the attribute `kernel` has their size.
@@ -32,7 +33,7 @@ inline Spec depthwise_kernel_gradient(const Attrs& attrs, const Spec& x, const S
   check_real_image(dy, "the output gradient");
   const Extent kernel = extent_of(attrs, "kernel");
   check_windows(attrs, dy, {x.shape[2], x.shape[3]}, kernel);
-  check_same(dy, blocked(x.shape[0], x.shape[1], dy.shape[2], dy.shape[3], x.dtype),
+  check_same(dy, blocked(x.shape[0], x.shape[1], dy.shape[2], dy.shape[3], x),
              "the output gradient");
   return depth_kernel_spec(x, kernel);
 }

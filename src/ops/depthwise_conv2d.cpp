@@ -30,7 +30,7 @@ Specs infer_grad_input(const Attrs& attrs, std::span<const Spec> in) {
   check_depth_kernel(dy, w);
   const Extent size = extent_of(attrs, "input");
   check_windows(attrs, dy, size, {w.shape[2], w.shape[3]});
-  const Spec dx = blocked(dy.shape[0], dy.shape[1], size.h, size.w, dy.dtype);
+  const Spec dx = blocked(dy.shape[0], dy.shape[1], size.h, size.w, dy);
   if (count == 3) check_same(in[2], dx, "the saved input");
   return {dx};
 }
@@ -192,7 +192,7 @@ const OpFamily depthwise_conv2d{{
      .absorbs = {.padding = true, .input_relu = true, .normalised = "bn_depthwise_conv2d"},
      .framework_holds = FrameworkHolds::input,
      .cost = depthwise_forward_cost,
-     .kernels = {{"avx2", plain_job<kernels::depthwise>, kShort},
+     .kernels = {{"simd", plain_job<kernels::depthwise>, kShort},
                  {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = forward_samples()},
     {.name = "depthwise_conv2d_grad_input",
@@ -203,7 +203,7 @@ const OpFamily depthwise_conv2d{{
      .infer = infer_grad_input,
      .arithmetic = Arithmetic::grad_input,
      .cost = cost_grad_input,
-     .kernels = {{"avx2", plain_job<kernels::depthwise_grad_input>, kShort},
+     .kernels = {{"simd", plain_job<kernels::depthwise_grad_input>, kShort},
                  {"ref", plain_job<grad_input_ref>, kAnyReal}},
      .samples = grad_input_samples()},
     {.name = "depthwise_conv2d_grad_kernel",
@@ -213,7 +213,7 @@ const OpFamily depthwise_conv2d{{
      .arithmetic = Arithmetic::grad_weights,
      .absorbs = {.normalised = "bn_depthwise_conv2d_grad_kernel"},
      .cost = depthwise_kernel_cost,
-     .kernels = {{"avx2", plain_job<kernels::depthwise_grad_kernel>, kShort},
+     .kernels = {{"simd", plain_job<kernels::depthwise_grad_kernel>, kShort},
                  {"ref", plain_job<grad_kernel_ref>, kAnyReal}},
      .samples = grad_kernel_samples()},
 }};

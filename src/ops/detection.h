@@ -104,9 +104,10 @@ std::span<const boxes::Box<T>> boxes_of(const TensorView& view, const TensorView
       static_cast<std::size_t>(count_at(counts, n, view.spec.shape[1])));
 }
 
-// Element (channel, cell) of an image of a blocked tensor with `cells` cells.
-inline std::int64_t blocked_at(std::int64_t channel, std::int64_t cell, std::int64_t cells) {
-  return (channel / kLanes * cells + cell) * kLanes + channel % kLanes;
+// Element (channel, cell) of an image of a blocked tensor.
+inline std::int64_t blocked_at(const Spec& spec, std::int64_t channel, std::int64_t cell) {
+  const std::int64_t cells = spec.shape[2] * spec.shape[3], lanes = spec.lanes;
+  return (channel / lanes * cells + cell) * lanes + channel % lanes;
 }
 
 // The weights of a coder, as an attribute.
@@ -123,11 +124,12 @@ boxes::Coder<T> coder_of(const Attrs& attrs) {
 
 // The four deltas of an anchor of a blocked image.
 template <class T>
-boxes::Deltas<Wide<T>> deltas_at(const T* image, std::int64_t anchor, std::int64_t cell,
-                                 std::int64_t cells) {
+boxes::Deltas<Wide<T>> deltas_at(const TensorView& images, std::int64_t n, std::int64_t anchor,
+                                 std::int64_t cell) {
   boxes::Deltas<Wide<T>> deltas;
   for (std::int64_t j = 0; j < 4; ++j)
-    deltas[static_cast<std::size_t>(j)] = image[blocked_at(4 * anchor + j, cell, cells)];
+    deltas[static_cast<std::size_t>(j)] =
+        images.image<T>(n)[blocked_at(images.spec, 4 * anchor + j, cell)];
   return deltas;
 }
 

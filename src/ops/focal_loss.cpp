@@ -69,7 +69,7 @@ class FocalJob final : public Job {
   explicit FocalJob(const Call& call)
       : focal_(call.attrs),
         classes_(call.attrs.integer("classes")),
-        sums_(call.in[0].spec.shape[0] * blocks_of(call.in[0].spec.shape[1])) {}
+        sums_(call.in[0].spec.shape[0] * call.in[0].spec.blocks()) {}
 
   std::int64_t scratch() const override {
     return sums_ * static_cast<std::int64_t>(sizeof(double));
@@ -83,7 +83,7 @@ class FocalJob final : public Job {
   template <class T>
   void sum(const Args& args) const noexcept {
     const Shape& shape = args.in[0].spec.shape;
-    const std::int64_t blocks = blocks_of(shape[1]);
+    const std::int64_t blocks = args.in[0].spec.blocks();
     auto* sums = reinterpret_cast<double*>(args.scratch);
 #pragma omp parallel for schedule(static)
     for (std::int64_t task = 0; task < sums_; ++task) {
@@ -107,17 +107,18 @@ class FocalJob final : public Job {
   double vectors(const Args& args, std::int64_t n, std::int64_t b) const noexcept {
     const TensorView& x = args.in[0];
     const Shape& shape = x.spec.shape;
-    const std::int64_t cells = shape[2] * shape[3];
+    const std::int64_t cells = shape[2] * shape[3], lanes = x.spec.lanes;
     const bool labelled = args.in.size() > 3;
     const kernels::FocalRule rule{.focuses = focal_.gamma == 2,
                                   .positive = static_cast<float>(focal_.positive),
                                   .negative = static_cast<float>(focal_.negative)};
     return kernels::focal_loss(
         rule,
-        kernels::FocalBlock<T>{.x = x.image<T>(n) + b * cells * kLanes,
-                               .slopes = args.out[1].image<T>(n) + b * cells * kLanes,
+        kernels::FocalBlock<T>{.lanes = lanes,
+                               .x = x.image<T>(n) + b * cells * lanes,
+                               .slopes = args.out[1].image<T>(n) + b * cells * lanes,
                                .cells = cells,
-                               .first_channel = b * kLanes,
+                               .first_channel = b * lanes,
                                .channels = shape[1],
                                .classes = classes_,
                                .match = args.in[1].image<std::int32_t>(n),
@@ -126,29 +127,29 @@ class FocalJob final : public Job {
                                .weight = args.in[2].at<float>(n)});
   }
 
-  // Eight channels of an image. A match or label that cannot be makes the sum NaN: the step is then
-  // refused, never silently wrong.
+  // A block of channels of an image. A match or label that cannot be makes the sum NaN: the step is
+  // then refused, never silently wrong.
   template <class T>
   double scores(const Args& args, std::int64_t n, std::int64_t b) const noexcept {
     const TensorView &x = args.in[0], &match = args.in[1];
     const Shape& shape = x.spec.shape;
-    const std::int64_t cells = shape[2] * shape[3];
-    const T* from = x.image<T>(n) + b * cells * kLanes;
-    T* to = args.out[1].image<T>(n) + b * cells * kLanes;
+    const std::int64_t cells = shape[2] * shape[3], lanes = x.spec.lanes;
+    const T* from = x.image<T>(n) + b * cells * lanes;
+    T* to = args.out[1].image<T>(n) + b * cells * lanes;
     const auto weight = static_cast<double>(args.in[2].at<Wide<T>>(n));
     const bool labelled = args.in.size() > 3;
     const std::int64_t boxes = labelled ? args.in[3].spec.shape[1] : INT32_MAX;
     double loss = 0;
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-      const std::int64_t channel = b * kLanes + lane;
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      const std::int64_t channel = b * lanes + lane;
       if (channel >= shape[1]) {
-        for (std::int64_t i = 0; i < cells; ++i) to[i * kLanes + lane] = T(0);
+        for (std::int64_t i = 0; i < cells; ++i) to[i * lanes + lane] = T(0);
         continue;
       }
       const std::int64_t own = channel % classes_;
       const std::int32_t* found = match.image<std::int32_t>(n) + channel / classes_ * cells;
       for (std::int64_t i = 0; i < cells; ++i) {
-        T& slope = to[i * kLanes + lane];
+        T& slope = to[i * lanes + lane];
         if (found[i] < -1) {
           slope = T(0);
           continue;
@@ -162,7 +163,7 @@ class FocalJob final : public Job {
           is_positive = label == own;
         }
         slope = static_cast<T>(
-            weight * focal_.slope(static_cast<double>(from[i * kLanes + lane]), is_positive, loss));
+            weight * focal_.slope(static_cast<double>(from[i * lanes + lane]), is_positive, loss));
       }
     }
     return loss;
@@ -210,7 +211,7 @@ const OpFamily focal_loss{{
      .backward = scaled_gradient,
      .in_place = {{.out = 1, .over = 0}},
      .cost = pass_over<20>,
-     .kernels = {{"avx2", by_vectors, kShort}, {"ref", by_scores, kAnyElement}},
+     .kernels = {{"simd", by_vectors, kShort}, {"ref", by_scores, kAnyElement}},
      .samples = {sample(blocked(2, 15, 4, 3), 5, 6, {}),
                  sample(blocked(1, 91 * 3, 7, 5), 91, 9, {}),
                  sample(blocked(3, 3, 5, 5), 1, 4, {{"alpha", -1.0}, {"gamma", 0.0}}),

@@ -13,7 +13,7 @@ void check_kind(const Attrs& attrs) {
 }
 
 Spec pooled(const Attrs& attrs, const Spec& x) {
-  if (attrs.flag("keepdims")) return blocked(x.shape[0], x.shape[1], 1, 1, x.dtype);
+  if (attrs.flag("keepdims")) return blocked(x.shape[0], x.shape[1], 1, 1, x);
   return plain({x.shape[0], x.shape[1]}, widened(x.dtype));
 }
 
@@ -32,7 +32,8 @@ Specs infer_grad(const Attrs& attrs, std::span<const Spec> in) {
   if (dy.shape.rank() != 2 && dy.shape.rank() != 4)
     refuse("the output gradient is " + to_string(dy), "[N,C] or [N,C,1,1] is needed");
   const Extent size = extent_of(attrs, "input");
-  const Spec dx = blocked(dy.shape[0], dy.shape[1], size.h, size.w, image_type(attrs, dy.dtype));
+  const Spec dx = blocked(dy.shape[0], dy.shape[1], size.h, size.w, image_type(attrs, dy.dtype),
+                          dy.layout == Layout::blocked ? dy.lanes : image_lanes(attrs));
   check_same(dy, pooled(attrs, dx), "the output gradient");
   if (!mean) {
     check_same(in[1], dx, "the saved input");
@@ -86,7 +87,8 @@ void grad_ref(const Attrs& attrs, const Args& args) noexcept {
 Values backward(const Backward& b) {
   const Spec& x = b.graph.spec(b.in(0));
   const Attrs attrs =
-      with(with(b.node.attrs, "input", image_size(x)), "image", image_type_word(x.dtype));
+      with(with(with(b.node.attrs, "input", image_size(x)), "image", image_type_word(x.dtype)),
+           "lanes", x.lanes);
   if (attrs.word("kind") == "avg") return {b.call1("global_pool_grad", {b.dy[0]}, attrs)};
   return {b.call1("global_pool_grad", {b.dy[0], b.in(0), b.out(0)}, attrs)};
 }
@@ -101,6 +103,7 @@ std::vector<AttrSchema> grad_schema() {
   std::vector<AttrSchema> attrs = schema();
   attrs.push_back({"input", Ints{1, 1}, "rows and columns of the input"});
   attrs.push_back(image_type_schema());
+  attrs.push_back(image_lanes_schema());
   return attrs;
 }
 
@@ -142,7 +145,7 @@ const OpFamily global_pool{{
      .backward = backward,
      .cheap_to_repeat = true,
      .cost = pass_over<1>,
-     .kernels = {{"avx2", plain_job<kernels::global_pool>, kShort},
+     .kernels = {{"simd", plain_job<kernels::global_pool>, kShort},
                  {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = forward_samples()},
     {.name = "global_pool_grad",
@@ -152,7 +155,7 @@ const OpFamily global_pool{{
      .attrs = grad_schema(),
      .infer = infer_grad,
      .cost = pass_over<1>,
-     .kernels = {{"avx2", plain_job<kernels::global_pool_grad>, kShort},
+     .kernels = {{"simd", plain_job<kernels::global_pool_grad>, kShort},
                  {"ref", plain_job<grad_ref>, kAnyReal}},
      .samples = grad_samples()},
 }};

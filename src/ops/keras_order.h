@@ -14,6 +14,7 @@ class KerasWalk {
   explicit KerasWalk(const Spec& spec)
       : rows_(spec.shape.rank() == 2),
         blocked_(spec.layout == Layout::blocked),
+        lanes_(spec.lanes),
         channels_(spec.shape[1]),
         pixels_(rows_ ? 1 : spec.shape[2] * spec.shape[3]) {}
 
@@ -21,13 +22,13 @@ class KerasWalk {
   std::int64_t offset() const {
     if (rows_) return channel_;
     if (!blocked_) return channel_ * pixels_ + pixel_;
-    return (channel_ / kLanes * pixels_ + pixel_) * kLanes + channel_ % kLanes;
+    return (channel_ / lanes_ * pixels_ + pixel_) * lanes_ + channel_ % lanes_;
   }
   // How many elements, this one included, follow each other in memory as in Keras's order.
   std::int64_t contiguous() const {
     if (rows_) return channels_ - channel_;
     if (!blocked_) return 1;
-    return std::min(kLanes - channel_ % kLanes, channels_ - channel_);
+    return std::min(lanes_ - channel_ % lanes_, channels_ - channel_);
   }
   // Goes on by `count` elements, at most contiguous().
   void advance(std::int64_t count) {
@@ -40,6 +41,7 @@ class KerasWalk {
  private:
   bool rows_;
   bool blocked_;
+  std::int64_t lanes_;
   std::int64_t channels_;
   std::int64_t pixels_;
   std::int64_t channel_ = 0;

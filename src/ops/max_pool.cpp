@@ -29,8 +29,9 @@ Specs infer_forward(const Attrs& attrs, std::span<const Spec> in) {
   check_pool(attrs);
   const Shape& x = in[0].shape;
   const Extent out = count_windows(attrs, {x[2], x[3]}, extent_of(attrs, "kernel"));
-  Specs specs{blocked(x[0], x[1], out.h, out.w, in[0].dtype)};
-  if (attrs.flag("positions")) specs.push_back(blocked(x[0], x[1], out.h, out.w, DType::u8));
+  Specs specs{blocked(x[0], x[1], out.h, out.w, in[0])};
+  if (attrs.flag("positions"))
+    specs.push_back(blocked(x[0], x[1], out.h, out.w, DType::u8, in[0].lanes));
   return specs;
 }
 
@@ -41,9 +42,10 @@ Specs infer_grad(const Attrs& attrs, std::span<const Spec> in) {
   check_pool(attrs);
   const Extent size = extent_of(attrs, "input");
   check_windows(attrs, dy, size, extent_of(attrs, "kernel"));
-  check_same(positions, {.dtype = DType::u8, .shape = dy.shape, .layout = Layout::blocked},
-             "the tensor of positions");
-  return {blocked(dy.shape[0], dy.shape[1], size.h, size.w, dy.dtype)};
+  Spec bytes = dy;
+  bytes.dtype = DType::u8;
+  check_same(positions, bytes, "the tensor of positions");
+  return {blocked(dy.shape[0], dy.shape[1], size.h, size.w, dy)};
 }
 
 Window window_of(const Attrs& attrs, const Shape& x, const Shape& y) {
@@ -176,7 +178,7 @@ const OpFamily max_pool{{
      .cheap_to_repeat = true,
      .framework_holds = FrameworkHolds::input_and_positions,
      .cost = pass_over<9>,
-     .kernels = {{"avx2", plain_job<kernels::max_pool>, kShort},
+     .kernels = {{"simd", plain_job<kernels::max_pool>, kShort},
                  {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = forward_samples()},
     {.name = "max_pool_grad",
@@ -184,7 +186,7 @@ const OpFamily max_pool{{
      .attrs = schema_with({"input", Ints{1, 1}, "rows and columns of the input"}),
      .infer = infer_grad,
      .cost = pass_over<3>,
-     .kernels = {{"avx2", plain_job<kernels::max_pool_grad>, kShort},
+     .kernels = {{"simd", plain_job<kernels::max_pool_grad>, kShort},
                  {"ref", plain_job<grad_ref>, kAnyReal}},
      .samples = grad_samples()},
 }};

@@ -1,5 +1,5 @@
 // Mean over all elements of (x - target)^2, with its gradient from the same pass.
-#include "kernels/simd/runs.h"
+#include "kernels/runs.h"
 #include "ops/window.h"
 
 namespace plimsoll::ops {

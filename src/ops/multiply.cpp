@@ -1,13 +1,13 @@
 // y = a * b, where b is like a or has one number for every image and channel (squeeze-and-excite).
 #include "kernels/elementwise.h"
-#include "kernels/simd/runs.h"
+#include "kernels/runs.h"
 #include "ops/elements.h"
 #include "ops/window.h"
 
 namespace plimsoll::ops {
 namespace {
 
-Spec gate_of(const Spec& a) { return blocked(a.shape[0], a.shape[1], 1, 1, a.dtype); }
+Spec gate_of(const Spec& a) { return blocked(a.shape[0], a.shape[1], 1, 1, a); }
 
 Specs infer(const Attrs&, std::span<const Spec> in) {
   check_count(in, 2, 2);
@@ -31,7 +31,7 @@ void product(const Attrs&, const Args& args) noexcept {
   const TensorView &a = args.in[0], &b = args.in[1], &y = args.out[0];
   const kernels::Runs runs(a.spec), gates(b.spec);
   const bool spreads = b.spec != a.spec;
-  for_element(a.spec.dtype, [&]<class T>(T) {
+  kernels::with_element_and_lanes(a.spec, [&]<class T, std::int64_t kLanes>() {
 #pragma omp parallel for schedule(static)
     for (std::int64_t r = 0; r < runs.count; ++r) {
       const T* x = runs.of<T>(a, r);
@@ -51,10 +51,10 @@ void product(const Attrs&, const Args& args) noexcept {
 
 // Short runs of pixels are summed in the tensor's type, the runs in f64: exact enough, and fast.
 void product_sums(const Attrs&, const Args& args) noexcept {
-  constexpr std::int64_t kShort = 32 * kLanes;
   const TensorView &a = args.in[0], &b = args.in[1], &y = args.out[0];
   const kernels::Runs runs(a.spec), gates(y.spec);
-  for_element(a.spec.dtype, [&]<class T>(T) {
+  kernels::with_element_and_lanes(a.spec, [&]<class T, std::int64_t kLanes>() {
+    constexpr std::int64_t kShort = 32 * kLanes;
 #pragma omp parallel for schedule(static)
     for (std::int64_t r = 0; r < runs.count; ++r) {
       const T *x = runs.of<T>(a, r), *by = runs.of<T>(b, r);

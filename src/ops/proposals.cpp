@@ -17,8 +17,8 @@ Specs infer(const Attrs& attrs, std::span<const Spec> in) {
   for (std::size_t i = 1; i < in.size(); i += 2) {
     check_real_image(in[i], "the scores");
     const Shape& x = in[i].shape;
-    check_same(in[i], blocked(in[1].shape[0], anchors, x[2], x[3], in[1].dtype), "the scores");
-    check_same(in[i + 1], blocked(x[0], 4 * anchors, x[2], x[3], in[1].dtype), "the deltas");
+    check_same(in[i], blocked(in[1].shape[0], anchors, x[2], x[3], in[1]), "the scores");
+    check_same(in[i + 1], blocked(x[0], 4 * anchors, x[2], x[3], in[1]), "the deltas");
   }
   check_extent(in[0], in[1]);
   for (const char* name : {"of_a_level", "keep"})
@@ -93,19 +93,18 @@ class ProposalsJob final : public Job {
     const boxes::AnchorLevel& level = levels_[l];
     const std::int64_t cells = level.rows * level.columns;
     const std::int64_t anchors = std::ssize(level.shapes);
-    const Element* scores = args.in[1 + 2 * l].image<Element>(n);
-    const Element* deltas = args.in[2 + 2 * l].image<Element>(n);
+    const TensorView &scores = args.in[1 + 2 * l], &deltas = args.in[2 + 2 * l];
     const T* extent = args.in[0].image<T>(n);
     BestRanked<T> best(room);
     for (std::int64_t cell = 0; cell < cells; ++cell)
       for (std::int64_t a = 0; a < anchors; ++a)
-        best.offer(
-            {scores[blocked_at(a, cell, cells)], static_cast<std::int32_t>(cell * anchors + a)});
+        best.offer({scores.image<Element>(n)[blocked_at(scores.spec, a, cell)],
+                    static_cast<std::int32_t>(cell * anchors + a)});
     for (const Ranked<T>& one : best.sort()) {
       const std::int64_t cell = one.index / anchors, a = one.index % anchors;
       const boxes::Box<T> box = boxes::clipped(
           boxes::Coder<T>{}.decode(level.box<T>(cell / level.columns, cell % level.columns, a),
-                                   deltas_at(deltas, a, cell, cells)),
+                                   deltas_at<Element>(deltas, n, a, cell)),
           extent[0], extent[1]);
       const auto least = static_cast<T>(least_side_);
       if (box.width() >= least && box.height() >= least)

@@ -1,5 +1,6 @@
 // An image tensor moved between the plain and the blocked layout; the elements stay the same.
-#include "kernels/simd/plane.h"
+#include <algorithm>
+
 #include "ops/elements.h"
 #include "ops/window.h"
 
@@ -17,29 +18,30 @@ Specs infer(const Attrs& attrs, std::span<const Spec> in) {
            "a " + std::string(name_of(from)) + " [N,C,H,W] tensor is needed");
   Spec out = in[0];
   out.layout = to == "blocked" ? Layout::blocked : Layout::plain;
+  if (to == "blocked") out.lanes = image_lanes(attrs);
   return {out};
 }
 
-// Eight planes of the plain tensor at a time: the blocked side is walked in order.
+// The planes of a block at a time: the blocked side is walked in order.
 void move_planes(const Attrs& attrs, const Args& args) noexcept {
   const bool into_blocked = attrs.word("to") == "blocked";
   const TensorView& wide = into_blocked ? args.out[0] : args.in[0];
   const TensorView& flat = into_blocked ? args.in[0] : args.out[0];
   const Shape& s = wide.spec.shape;
-  const std::int64_t pixels = s[2] * s[3];
+  const std::int64_t pixels = s[2] * s[3], lanes = wide.spec.lanes;
   for_element(wide.spec.dtype, [&]<class T>(T) {
 #pragma omp parallel for collapse(2) schedule(static)
     for (std::int64_t n = 0; n < s[0]; ++n)
-      for (std::int64_t block = 0; block < blocks_of(s[1]); ++block) {
-        T* cells = kernels::plane<T>(wide, n, block);
-        T* planes = flat.image<T>(n) + block * kLanes * pixels;
-        const std::int64_t used = std::min(kLanes, s[1] - block * kLanes);
+      for (std::int64_t block = 0; block < wide.spec.blocks(); ++block) {
+        T* cells = wide.image<T>(n) + block * lanes * pixels;
+        T* planes = flat.image<T>(n) + block * lanes * pixels;
+        const std::int64_t used = std::min(lanes, s[1] - block * lanes);
         for (std::int64_t p = 0; p < pixels; ++p)
-          for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+          for (std::int64_t lane = 0; lane < lanes; ++lane) {
             if (!into_blocked && lane < used)
-              planes[lane * pixels + p] = cells[p * kLanes + lane];
+              planes[lane * pixels + p] = cells[p * lanes + lane];
             else if (into_blocked)
-              cells[p * kLanes + lane] = lane < used ? planes[lane * pixels + p] : T(0);
+              cells[p * lanes + lane] = lane < used ? planes[lane * pixels + p] : T(0);
           }
       }
   });
@@ -52,7 +54,7 @@ void ref(const Attrs&, const Args& args) noexcept {
         x.spec, [&](auto n, auto c, auto h, auto w) { y.at<T>(n, c, h, w) = x.at<T>(n, c, h, w); });
     if (y.spec.layout != Layout::blocked) return;
     Spec padded = y.spec;
-    padded.shape = {y.spec.shape[0], round_up(y.spec.shape[1], kLanes), y.spec.shape[2],
+    padded.shape = {y.spec.shape[0], round_up(y.spec.shape[1], y.spec.lanes), y.spec.shape[2],
                     y.spec.shape[3]};
     for_each_element(padded, [&](auto n, auto c, auto h, auto w) {
       if (c >= y.spec.shape[1]) y.at<T>(n, c, h, w) = 0;
@@ -62,7 +64,9 @@ void ref(const Attrs&, const Args& args) noexcept {
 
 Values backward(const Backward& b) {
   const bool into_blocked = b.node.attrs.word("to") == "blocked";
-  return {b.call1("reorder", {b.dy[0]}, {{"to", std::string(into_blocked ? "plain" : "blocked")}})};
+  return {b.call1("reorder", {b.dy[0]},
+                  {{"to", std::string(into_blocked ? "plain" : "blocked")},
+                   {"lanes", b.graph.spec(into_blocked ? b.out(0) : b.in(0)).lanes}})};
 }
 
 std::vector<Sample> samples() {
@@ -79,7 +83,7 @@ extern const OpFamily reorder;
 const OpFamily reorder{{
     {.name = "reorder",
      .doc = "The same image tensor in another layout.",
-     .attrs = {{"to", std::string("blocked"), "blocked or plain"}},
+     .attrs = {{"to", std::string("blocked"), "blocked or plain"}, image_lanes_schema()},
      .infer = infer,
      .backward = backward,
      .cheap_to_repeat = true,

@@ -20,7 +20,8 @@ Specs infer(const Attrs& attrs, std::span<const Spec> in) {
   const bool to_image = dims.size() == 4;
   Spec out{.dtype = to_image ? image_type(attrs, in[0].dtype) : widened(in[0].dtype),
            .shape = {},
-           .layout = to_image ? Layout::blocked : Layout::plain};
+           .layout = to_image ? Layout::blocked : Layout::plain,
+           .lanes = in[0].layout == Layout::blocked ? in[0].lanes : image_lanes(attrs)};
   // What must divide out is compared step by step, so that no product can overflow.
   std::int64_t rest = s.elements();
   for (std::int64_t dim : dims) {
@@ -81,9 +82,10 @@ void ref(const Attrs&, const Args& args) noexcept {
 // Images come back blocked; a plain one needs one more move.
 Values backward(const Backward& b) {
   const Spec& x = b.graph.spec(b.in(0));
-  const ValueId dx = b.call1(
-      "reshape", {b.dy[0]},
-      {{"shape", Ints(x.shape.begin(), x.shape.end())}, {"image", image_type_word(x.dtype)}});
+  const ValueId dx = b.call1("reshape", {b.dy[0]},
+                             {{"shape", Ints(x.shape.begin(), x.shape.end())},
+                              {"image", image_type_word(x.dtype)},
+                              {"lanes", x.lanes}});
   if (x.shape.rank() == 2 || x.layout == Layout::blocked) return {dx};
   return {b.call1("reorder", {dx}, {{"to", std::string("plain")}})};
 }
@@ -105,7 +107,8 @@ const OpFamily reshape{{
     {.name = "reshape",
      .doc = "Every sample's elements in another shape, counted as Keras does: channels fastest.",
      .attrs = {{"shape", Ints{1, 1}, "[N,K], or [N,C,H,W] for a blocked image; N stays"},
-               image_type_schema()},
+               image_type_schema(),
+               image_lanes_schema()},
      .infer = infer,
      .backward = backward,
      .cheap_to_repeat = true,

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/clear.h"
+#include "kernels/runs.h"
 #include "ops/detection.h"
 #include "ops/roi_grid.h"
 
@@ -35,11 +35,11 @@ Specs infer_forward(const Attrs& attrs, std::span<const Spec> in) {
   for (const Spec& level : in.subspan(1)) {
     check_real_image(level, "a level");
     const Shape &of = level.shape, &first = in[1].shape;
-    check_same(level, blocked(first[0], first[1], of[2], of[3], in[1].dtype), "a level");
+    check_same(level, blocked(first[0], first[1], of[2], of[3], in[1]), "a level");
   }
   check_rois(in[0], in[1].shape[0], in[1].dtype);
   const std::int64_t size = attrs.integer("size");
-  return {blocked(in[0].shape[0], in[1].shape[1], size, size, in[1].dtype)};
+  return {blocked(in[0].shape[0], in[1].shape[1], size, size, in[1])};
 }
 
 Specs infer_grad(const Attrs& attrs, std::span<const Spec> in) {
@@ -54,10 +54,10 @@ Specs infer_grad(const Attrs& attrs, std::span<const Spec> in) {
     refuse("cells " + to_string(AttrValue(cells)) + " of " + std::to_string(images) + " images",
            "rows and columns of every level are needed");
   check_rois(rois, images, dy.dtype);
-  check_same(dy, blocked(rois.shape[0], dy.shape[1], size, size, dy.dtype), "the output gradient");
+  check_same(dy, blocked(rois.shape[0], dy.shape[1], size, size, dy), "the output gradient");
   Specs out;
   for (std::size_t l = 0; l < cells.size(); l += 2)
-    out.push_back(blocked(images, dy.shape[1], cells[l], cells[l + 1], dy.dtype));
+    out.push_back(blocked(images, dy.shape[1], cells[l], cells[l + 1], dy));
   return out;
 }
 
@@ -67,7 +67,7 @@ void forward(const Attrs& attrs, const Args& args) noexcept {
   const std::span<const TensorView> levels = args.in.subspan(1);
   const std::int64_t of_image = rois.spec.shape[0] / levels[0].spec.shape[0];
   const std::int64_t bins = grid.size * grid.size;
-  for_element(y.spec.dtype, [&]<class Element>(Element) {
+  kernels::with_element_and_lanes(y.spec, [&]<class Element, std::int64_t lanes>() {
     using T = Wide<Element>;
     const T mean = T(1) / static_cast<T>(grid.samples * grid.samples);
 #pragma omp parallel for schedule(static)
@@ -79,19 +79,19 @@ void forward(const Attrs& attrs, const Args& args) noexcept {
       const TensorView& level = levels[static_cast<std::size_t>(points.level)];
       const std::int64_t rows = level.spec.shape[2], columns = level.spec.shape[3];
       grid.fill(rois.image<T>(r), rows, columns, points);
-      for (std::int64_t b = 0; b < blocks_of(level.spec.shape[1]); ++b) {
-        const Element* from = level.image<Element>(r / of_image) + b * rows * columns * kLanes;
-        Element* to = y.image<Element>(r) + b * bins * kLanes;
+      for (std::int64_t b = 0; b < level.spec.blocks(); ++b) {
+        const Element* from = level.image<Element>(r / of_image) + b * rows * columns * lanes;
+        Element* to = y.image<Element>(r) + b * bins * lanes;
         for (std::int64_t bin = 0; bin < bins; ++bin) {
-          T sum[kLanes] = {};
+          T sum[lanes] = {};
           grid.over_points(points, bin, [&](const Tap<T>& row, const Tap<T>& column) {
             RoiGrid::around(row, column, columns, [&](std::int64_t cell, T weight) {
-              for (std::int64_t lane = 0; lane < kLanes; ++lane)
-                sum[lane] += weight * from[cell * kLanes + lane];
+              for (std::int64_t lane = 0; lane < lanes; ++lane)
+                sum[lane] += weight * from[cell * lanes + lane];
             });
           });
-          for (std::int64_t lane = 0; lane < kLanes; ++lane)
-            to[bin * kLanes + lane] = sum[lane] * mean;
+          for (std::int64_t lane = 0; lane < lanes; ++lane)
+            to[bin * lanes + lane] = sum[lane] * mean;
         }
       }
     }
@@ -107,7 +107,8 @@ class GradJob final : public Job {
       : grid_(call.attrs),
         rois_(call.in[1].spec.shape[0]),
         threads_(call.environment.threads),
-        dtype_(call.in[0].spec.dtype) {
+        dtype_(call.in[0].spec.dtype),
+        lanes_(call.in[0].spec.lanes) {
     for (const Operand& level : call.out) {
       const Shape& shape = level.spec.shape;
       cells_ += shape[2] * shape[3];
@@ -116,11 +117,12 @@ class GradJob final : public Job {
 
   std::int64_t scratch() const override {
     const std::int64_t tap = dtype_ == DType::f64 ? tap_bytes<double>() : tap_bytes<float>();
-    return sums_at(tap) + (dtype_ == DType::bf16 ? threads_ * cells_ * kLanes * 4 : 0);
+    return sums_at(tap) + (dtype_ == DType::bf16 ? threads_ * cells_ * lanes_ * 4 : 0);
   }
 
   void run(const Args& args) noexcept override {
-    for_element(args.in[0].spec.dtype, [&]<class Element>(Element) { add<Element>(args); });
+    kernels::with_element_and_lanes(
+        args.in[0].spec, [&]<class Element, std::int64_t lanes>() { add<Element, lanes>(args); });
   }
 
  private:
@@ -133,7 +135,7 @@ class GradJob final : public Job {
     return round_up(rois_ * (2 * grid_.taps() * tap + 8), 64);
   }
 
-  template <class Element>
+  template <class Element, std::int64_t lanes>
   void add(const Args& args) const noexcept {
     using T = Wide<Element>;
     const TensorView &dy = args.in[0], &rois = args.in[1];
@@ -152,30 +154,30 @@ class GradJob final : public Job {
       grid_.fill(rois.image<T>(r), shape[2], shape[3], points_of(r));
     }
     const std::int64_t images = args.out[0].spec.shape[0];
-    const std::int64_t blocks = blocks_of(dy.spec.shape[1]);
+    const std::int64_t blocks = dy.spec.blocks();
 #pragma omp parallel for schedule(static) num_threads(threads_)
     for (std::int64_t task = 0; task < images * blocks; ++task) {
       const std::int64_t n = task / blocks, b = task % blocks;
       const auto plane = [&](std::size_t l) {
         const Shape& shape = args.out[l].spec.shape;
-        const std::int64_t length = shape[2] * shape[3] * kLanes;
+        const std::int64_t length = shape[2] * shape[3] * lanes;
         return std::span(args.out[l].template image<Element>(n) + b * length,
                          static_cast<std::size_t>(length));
       };
       if constexpr (std::is_same_v<Element, T>) {
         const auto sums = [&](std::size_t l) { return plane(l).data(); };
         for (std::size_t l = 0; l < args.out.size(); ++l) std::ranges::fill(plane(l), T(0));
-        add_boxes<T>(args, n, b, points_of, sums);
+        add_boxes<T, lanes>(args, n, b, points_of, sums);
       } else {
         T* own = reinterpret_cast<T*>(args.scratch + sums_at(tap_bytes<T>())) +
-                 omp_get_thread_num() * cells_ * kLanes;
+                 omp_get_thread_num() * cells_ * lanes;
         const auto sums = [&](std::size_t l) {
           T* at = own;
           for (std::size_t before = 0; before < l; ++before) at += plane(before).size();
           return at;
         };
-        std::fill_n(own, cells_ * kLanes, T(0));
-        add_boxes<Element>(args, n, b, points_of, sums);
+        std::fill_n(own, cells_ * lanes, T(0));
+        add_boxes<Element, lanes>(args, n, b, points_of, sums);
         for (std::size_t l = 0; l < args.out.size(); ++l)
           std::copy_n(sums(l), plane(l).size(), plane(l).begin());
       }
@@ -184,7 +186,7 @@ class GradJob final : public Job {
 
   // Adds what the boxes of image `n` hand to the levels, whose sums of block `b` lie at
   // sums(level).
-  template <class Element, class PointsOf, class Sums>
+  template <class Element, std::int64_t lanes, class PointsOf, class Sums>
   void add_boxes(const Args& args, std::int64_t n, std::int64_t b, const PointsOf& points_of,
                  const Sums& sums) const noexcept {
     using T = Wide<Element>;
@@ -195,13 +197,13 @@ class GradJob final : public Job {
       const Points<T> points = points_of(r);
       const auto l = static_cast<std::size_t>(points.level);
       T* to = sums(l);
-      const Element* from = args.in[0].template image<Element>(r) + b * bins * kLanes;
+      const Element* from = args.in[0].template image<Element>(r) + b * bins * lanes;
       const std::int64_t columns = args.out[l].spec.shape[3];
       for (std::int64_t bin = 0; bin < bins; ++bin)
         grid_.over_points(points, bin, [&](const Tap<T>& row, const Tap<T>& column) {
           RoiGrid::around(row, column, columns, [&](std::int64_t cell, T weight) {
-            for (std::int64_t lane = 0; lane < kLanes; ++lane)
-              to[cell * kLanes + lane] += mean * weight * from[bin * kLanes + lane];
+            for (std::int64_t lane = 0; lane < lanes; ++lane)
+              to[cell * lanes + lane] += mean * weight * from[bin * lanes + lane];
           });
         });
     }
@@ -211,6 +213,7 @@ class GradJob final : public Job {
   std::int64_t rois_;
   int threads_;
   DType dtype_;
+  std::int64_t lanes_;
   std::int64_t cells_ = 0;  // of all levels
 };
 

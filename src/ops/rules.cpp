@@ -55,6 +55,17 @@ DType image_type(const Attrs& attrs, DType numbers) {
 
 std::string image_type_word(DType type) { return type == DType::bf16 ? "bf16" : "same"; }
 
+AttrSchema image_lanes_schema() {
+  return {"lanes", kNarrowLanes, "channels of a block of the image: 8 or 16"};
+}
+
+std::int64_t image_lanes(const Attrs& attrs) {
+  const std::int64_t lanes = attrs.integer("lanes");
+  if (lanes != kNarrowLanes && lanes != kWideLanes)
+    refuse("blocks of " + std::to_string(lanes) + " channels", "8 or 16 are needed");
+  return lanes;
+}
+
 std::int64_t window_count(std::int64_t size, std::int64_t pads, std::int64_t kernel,
                           std::int64_t stride, std::int64_t dilation) {
   const std::int64_t reach = (kernel - 1) * dilation + 1;

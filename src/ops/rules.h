@@ -28,6 +28,9 @@ AttrSchema image_type_schema();
 DType image_type(const Attrs& attrs, DType numbers);
 // The word for images of `type`.
 std::string image_type_word(DType type);
+// The lanes of an image made of what is no blocked one: attribute `lanes`.
+AttrSchema image_lanes_schema();
+std::int64_t image_lanes(const Attrs& attrs);
 
 // Every operand read or written once, `per_element` flops for each element of the first output.
 template <int per_element>

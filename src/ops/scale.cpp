@@ -1,5 +1,5 @@
 // y = factor * s * x, where s is a tensor of one element or absent.
-#include "kernels/simd/runs.h"
+#include "kernels/runs.h"
 #include "ops/elements.h"
 #include "ops/rules.h"
 

@@ -15,7 +15,7 @@ Specs infer(const Attrs& attrs, std::span<const Spec> in) {
   if (x[1] % anchors != 0)
     refuse(std::to_string(x[1]) + " channels and " + std::to_string(anchors) + " anchors",
            "a channel for each class of each anchor is needed");
-  check_same(in[1], blocked(x[0], 4 * anchors, x[2], x[3], in[0].dtype), "the deltas");
+  check_same(in[1], blocked(x[0], 4 * anchors, x[2], x[3], in[0]), "the deltas");
   check_extent(in[2], in[0]);
   const std::int64_t most = attrs.integer("most");
   const double threshold = attrs.real("threshold");
@@ -61,15 +61,16 @@ class TopJob final : public Job {
     const auto threshold = static_cast<T>(threshold_);
     const auto hopeful = static_cast<T>(std::log(threshold_ / (1 - threshold_)) - 0.01);
     const Element* scores = args.in[0].image<Element>(n);
-    for (std::int64_t block = 0; block < blocks_of(channels); ++block) {
-      const std::int64_t lanes = std::min(kLanes, channels - block * kLanes);
+    const std::int64_t lanes = args.in[0].spec.lanes;
+    for (std::int64_t block = 0; block < args.in[0].spec.blocks(); ++block) {
+      const std::int64_t used = std::min(lanes, channels - block * lanes);
       for (std::int64_t cell = 0; cell < cells; ++cell)
-        for (std::int64_t lane = 0; lane < lanes; ++lane) {
-          const T x = scores[(block * cells + cell) * kLanes + lane];
+        for (std::int64_t lane = 0; lane < used; ++lane) {
+          const T x = scores[(block * cells + cell) * lanes + lane];
           if (!(x > hopeful)) continue;
           const T score = 1 / (1 + std::exp(-x));
           if (score > threshold)
-            best.offer({score, static_cast<std::int32_t>(cell * channels + block * kLanes + lane)});
+            best.offer({score, static_cast<std::int32_t>(cell * channels + block * lanes + lane)});
         }
     }
     const std::span<Ranked<T>> found = best.sort();
@@ -86,10 +87,9 @@ class TopJob final : public Job {
     const std::int64_t classes = channels / std::ssize(level_.shapes);
     const std::int64_t cell = one.index / channels;
     const std::int64_t a = one.index % channels / classes;
-    const std::int64_t cells = level_.rows * level_.columns;
     const boxes::Box<T> box =
         coder_of<T>(attrs_).decode(level_.box<T>(cell / level_.columns, cell % level_.columns, a),
-                                   deltas_at(args.in[1].image<Element>(n), a, cell, cells));
+                                   deltas_at<Element>(args.in[1], n, a, cell));
     const T* extent = args.in[2].image<T>(n);
     return {boxes::clipped(box, extent[0], extent[1]), one.score,
             static_cast<T>(one.index % classes)};

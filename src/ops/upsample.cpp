@@ -12,7 +12,7 @@ Specs infer_forward(const Attrs& attrs, std::span<const Spec> in) {
   check_real_image(in[0]);
   const Extent scale = extent_of(attrs, "scale");
   const Shape& x = in[0].shape;
-  return {blocked(x[0], x[1], x[2] * scale.h, x[3] * scale.w, in[0].dtype)};
+  return {blocked(x[0], x[1], x[2] * scale.h, x[3] * scale.w, in[0])};
 }
 
 Specs infer_grad(const Attrs& attrs, std::span<const Spec> in) {
@@ -22,7 +22,7 @@ Specs infer_grad(const Attrs& attrs, std::span<const Spec> in) {
   const Shape& dy = in[0].shape;
   if (dy[2] % scale.h != 0 || dy[3] % scale.w != 0)
     refuse("the output gradient is " + to_string(in[0]), "a multiple of the scale is needed");
-  return {blocked(dy[0], dy[1], dy[2] / scale.h, dy[3] / scale.w, in[0].dtype)};
+  return {blocked(dy[0], dy[1], dy[2] / scale.h, dy[3] / scale.w, in[0])};
 }
 
 // body(n, c, row and column of the large image, row and column of the small one).
@@ -72,7 +72,7 @@ const OpFamily upsample{{
      .backward = backward,
      .cheap_to_repeat = true,
      .cost = pass_over<0>,
-     .kernels = {{"avx2", plain_job<kernels::upsample>, kShort},
+     .kernels = {{"simd", plain_job<kernels::upsample>, kShort},
                  {"ref", plain_job<forward_ref>, kAnyReal}},
      .samples = {{.in = {{blocked(2, 10, 5, 7)}}},
                  {.in = {{blocked(1, 33, 3, 2)}}, .attrs = {{"scale", Ints{3, 1}}}}}},
@@ -81,7 +81,7 @@ const OpFamily upsample{{
      .attrs = schema(),
      .infer = infer_grad,
      .cost = pass_over<1>,
-     .kernels = {{"avx2", plain_job<kernels::upsample_grad>, kShort},
+     .kernels = {{"simd", plain_job<kernels::upsample_grad>, kShort},
                  {"ref", plain_job<grad_ref>, kAnyReal}},
      .samples = {{.in = {{blocked(2, 10, 6, 8)}}},
                  {.in = {{blocked(1, 13, 9, 2)}}, .attrs = {{"scale", Ints{3, 1}}}}}},

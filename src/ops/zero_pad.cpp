@@ -53,8 +53,8 @@ Specs infer_crop(const Attrs& attrs, std::span<const Spec> in) {
 struct Planes {
   explicit Planes(const TensorView& v)
       : view(v),
-        per_image(v.spec.layout == Layout::blocked ? blocks_of(v.spec.shape[1]) : v.spec.shape[1]),
-        cell(size_of(v.spec.dtype) * (v.spec.layout == Layout::blocked ? kLanes : 1)) {}
+        per_image(v.spec.layout == Layout::blocked ? v.spec.blocks() : v.spec.shape[1]),
+        cell(size_of(v.spec.dtype) * (v.spec.layout == Layout::blocked ? v.spec.lanes : 1)) {}
 
   std::byte* row(std::int64_t n, std::int64_t plane, std::int64_t h) const {
     return view.data + n * view.image_stride * size_of(view.spec.dtype) +

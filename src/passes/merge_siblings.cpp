@@ -15,7 +15,7 @@ bool is_pointwise(const Graph& graph, const Node& node, const std::vector<int>& 
     return std::all_of(ints.begin(), ints.end(), [&](std::int64_t i) { return i == value; });
   };
   // Whole blocks of filters, so that the parts of the joined weights are contiguous.
-  return w.layout == Layout::kernel && w.shape[0] % kLanes == 0 && w.shape[2] == 1 &&
+  return w.layout == Layout::kernel && w.shape[0] % w.lanes == 0 && w.shape[2] == 1 &&
          w.shape[3] == 1 && all_are(node.attrs.ints("strides"), 1) &&
          all_are(node.attrs.ints("pads"), 0) && node.attrs.integer("groups") == 1 &&
          uses[node.in[1].at()] == 1 && is_resident(graph.value(node.in[1]).role);
@@ -79,8 +79,10 @@ MergedGraph merge_siblings(const Graph& graph, const Keep& keep, const WeightKin
       const Value& part = graph.value(group[i]->in[1]);
       merged.push_back({part.name, name, static_cast<std::int64_t>(at), part.spec});
     }
-    const Spec whole{
-        .dtype = first.dtype, .shape = {filters, first.shape[1], 1, 1}, .layout = Layout::kernel};
+    const Spec whole{.dtype = first.dtype,
+                     .shape = {filters, first.shape[1], 1, 1},
+                     .layout = Layout::kernel,
+                     .lanes = first.lanes};
     Graph& to = rewriter.graph();
     const PhaseScope phase(to, node.phase);
     const LayerScope layer(to, node.layer);

@@ -22,10 +22,11 @@ bool may_move_in(const Graph& graph, const std::vector<bool>& dense, ValueId par
   return !dense[part.at()] && !value.home && value.producer && value.spec.layout == Layout::blocked;
 }
 
-// The parts' channels begin at multiples of 8 in the whole.
+// The parts' channels begin at blocks of the whole.
 bool is_aligned(const Graph& graph, const Values& parts) {
-  return std::all_of(parts.begin(), parts.end() - 1,
-                     [&](ValueId part) { return graph.spec(part).shape[1] % kLanes == 0; });
+  return std::all_of(parts.begin(), parts.end() - 1, [&](ValueId part) {
+    return graph.spec(part).shape[1] % graph.spec(part).lanes == 0;
+  });
 }
 
 void move_in(Graph& graph, const std::vector<bool>& dense, const Values& parts, ValueId whole) {

@@ -16,8 +16,8 @@ std::int64_t aligned(std::int64_t bytes) { return round_up(bytes, kAlignment); }
 
 std::int64_t half_bytes(const Spec& spec) {
   if (spec.layout != Layout::blocked || spec.dtype != DType::f32) return 0;
-  const std::int64_t planes = spec.shape[0] * round_up(spec.shape[1], kLanes) / kLanes;
-  const std::int64_t scales = kLanes * size_of(DType::f32);
+  const std::int64_t planes = spec.shape[0] * spec.blocks();
+  const std::int64_t scales = spec.lanes * size_of(DType::f32);
   return planes * scales + spec.bytes() / 2;
 }
 

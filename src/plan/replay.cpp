@@ -102,10 +102,10 @@ class Replay {
   Range packed_range(ValueId id, std::int64_t offset) const {
     const Spec& spec = graph_.spec(id);
     const std::int64_t planes = spec.layout == Layout::blocked && spec.dtype == DType::f32
-                                    ? spec.shape[0] * round_up(spec.shape[1], kLanes) / kLanes
+                                    ? spec.shape[0] * spec.blocks()
                                     : 0;
     if (planes == 0) fail("'{}' has no 16-bit form", name(id));
-    const Range packed{offset, planes * kLanes * 4 + spec.bytes() / 2};
+    const Range packed{offset, planes * spec.lanes * 4 + spec.bytes() / 2};
     arena_.check_inside(packed, "a 16-bit form");
     if (packed.begin < rules_.resident_bytes) fail("'{}' lies over weights or state", name(id));
     return packed;

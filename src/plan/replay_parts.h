@@ -42,7 +42,7 @@ class Parts {
     for (std::int64_t n = 0; n < images; ++n) {
       std::int64_t position = offset + n * stride;
       for (const Part& part : parts) {
-        const std::int64_t bytes = round_up(part.channels, kLanes) * pixel_bytes;
+        const std::int64_t bytes = round_up(part.channels, spec.lanes) * pixel_bytes;
         const std::int64_t from =
             n * (graph_.spec(part.maker_value).bytes() / images) + part.first_channel * pixel_bytes;
         body(Range{position, bytes}, part.maker_value, from);

@@ -107,8 +107,9 @@ std::vector<std::string> compare(const Checkpoint& checkpoint, const RunIdentity
   }
   std::vector<std::string> changes;
   for (const std::string& key : differing(checkpoint.identity.with, now.with))
-    changes.push_back(key + " " + value_of(checkpoint.identity.with, key) + " -> " +
-                      value_of(now.with, key));
+    if (key != "isa" || checkpoint.identity.with.contains(key))
+      changes.push_back(key + " " + value_of(checkpoint.identity.with, key) + " -> " +
+                        value_of(now.with, key));
   return changes;
 }
 

@@ -38,13 +38,13 @@ double dead_share(const TensorView& view) {
   const Shape& shape = view.spec.shape;
   if (shape.rank() != 4 || view.spec.layout != Layout::blocked) return 0;
   std::vector<bool> alive(static_cast<std::size_t>(shape[1]), false);
-  const std::int64_t plane = shape[2] * shape[3];
+  const std::int64_t plane = shape[2] * shape[3], lanes = view.spec.lanes;
   for_element(view.spec.dtype, [&]<class T>(T) {
     for (std::int64_t n = 0; n < shape[0]; ++n)
       for (std::int64_t c = 0; c < shape[1]; ++c) {
-        const T* block = view.image<T>(n) + c / kLanes * plane * kLanes + c % kLanes;
+        const T* block = view.image<T>(n) + c / lanes * plane * lanes + c % lanes;
         for (std::int64_t i = 0; i < plane && !alive[static_cast<std::size_t>(c)]; ++i)
-          if (block[i * kLanes] > T(0)) alive[static_cast<std::size_t>(c)] = true;
+          if (block[i * lanes] > T(0)) alive[static_cast<std::size_t>(c)] = true;
       }
   });
   return static_cast<double>(std::count(alive.begin(), alive.end(), false)) /

@@ -10,10 +10,11 @@ inline constexpr std::int64_t kMostPlainChannels = 4;
 
 // Weights [filters, C/groups, kh, kw] of a convolution over `x`, of the type beside x's:
 //   x plain                          stem_kernel
-//   x blocked, whole blocks of 8     kernel; with groups these are the groups' kernels in a row
+//   x blocked, whole blocks          kernel; with groups these are the groups' kernels in a row
 //   x blocked, groups split a block  plain (no fast kernel serves it)
-// `groups` divides x's channels and `filters`; a plain x has one group.
+// `groups` divides x's channels and `filters`; a plain x has one group, and what is made of it
+// has `plain_lanes`.
 Spec conv_kernel_spec(const Spec& x, std::int64_t filters, std::int64_t kh, std::int64_t kw,
-                      std::int64_t groups);
+                      std::int64_t groups, std::int64_t plain_lanes = kNarrowLanes);
 
 }  // namespace plimsoll

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/bf16.h"
+#include "base/isa.h"
 #include "tensor/attrs.h"
 #include "tensor/view.h"
 
@@ -19,9 +20,8 @@ struct Operand {
       true;  // false: images may lie further apart than the spec says (a slice of a concat)
 };
 
-// Instructions that kernels may use. The library is compiled for the least of them.
-enum class Isa : std::uint8_t { avx2 };
-constexpr std::string_view name_of(Isa) { return "avx2"; }
+// Channels of a block, where kernels use these instructions: what one register holds in f32.
+constexpr std::int64_t lanes_of(Isa isa) { return isa == Isa::avx2 ? kNarrowLanes : kWideLanes; }
 
 // Where kernels run.
 struct Environment {
@@ -86,7 +86,7 @@ inline constexpr KernelTraits kShort{.bf16 = TakesBf16::yes};
 inline constexpr KernelTraits kDense{.slices = false};
 
 struct Kernel {
-  std::string_view name;                      // shown in plans and tables: "onednn", "avx2", "ref"
+  std::string_view name;                      // shown in plans and tables: "onednn", "simd", "ref"
   std::unique_ptr<Job> (*make)(const Call&);  // null: cannot do this call; see prepare()
   KernelTraits traits = {};
 };
@@ -124,6 +124,16 @@ void for_element(DType dtype, Body body) {
     body(Bf16{});
   else
     for_real(dtype, body);
+}
+
+// Calls body.template operator()<lanes>() with those of a blocked tensor, so that loops over them
+// have constant bounds.
+template <class Body>
+void with_lanes(const Spec& image, Body body) {
+  if (image.lanes == kWideLanes)
+    body.template operator()<kWideLanes>();
+  else
+    body.template operator()<kNarrowLanes>();
 }
 
 }  // namespace plimsoll

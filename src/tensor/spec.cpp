@@ -68,18 +68,17 @@ std::string to_string(const Shape& shape) {
 std::int64_t Spec::stored_elements() const {
   switch (layout) {
     case Layout::plain: return shape.elements();
-    case Layout::blocked: return shape[0] * round_up(shape[1], kLanes) * shape[2] * shape[3];
+    case Layout::blocked: return shape[0] * round_up(shape[1], lanes) * shape[2] * shape[3];
     case Layout::kernel:
-      return round_up(shape[0], kLanes) * round_up(shape[1], kLanes) * shape[2] * shape[3];
+      return round_up(shape[0], lanes) * round_up(shape[1], lanes) * shape[2] * shape[3];
     case Layout::stem_kernel:
-    case Layout::depth_kernel: return round_up(shape[0], kLanes) * shape[1] * shape[2] * shape[3];
+    case Layout::depth_kernel: return round_up(shape[0], lanes) * shape[1] * shape[2] * shape[3];
   }
   bug("layout out of range");
 }
 
 std::int64_t Spec::offset(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) const {
   const std::int64_t index[] = {a, b, c, d};
-  const std::int64_t lanes = kLanes;
   switch (layout) {
     case Layout::plain: {
       std::int64_t at = 0;
@@ -87,11 +86,9 @@ std::int64_t Spec::offset(std::int64_t a, std::int64_t b, std::int64_t c, std::i
       return at;
     }
     case Layout::blocked:
-      return (((a * blocks_of(shape[1]) + b / lanes) * shape[2] + c) * shape[3] + d) * lanes +
-             b % lanes;
+      return (((a * blocks() + b / lanes) * shape[2] + c) * shape[3] + d) * lanes + b % lanes;
     case Layout::kernel:
-      return ((((a / lanes * blocks_of(shape[1]) + b / lanes) * shape[2] + c) * shape[3] + d) *
-                  lanes +
+      return ((((a / lanes * blocks() + b / lanes) * shape[2] + c) * shape[3] + d) * lanes +
               b % lanes) *
                  lanes +
              a % lanes;
@@ -105,16 +102,22 @@ std::int64_t Spec::offset(std::int64_t a, std::int64_t b, std::int64_t c, std::i
 
 std::string to_string(const Spec& spec) {
   std::string text = std::string(name_of(spec.dtype)) + "[" + to_string(spec.shape) + "]";
-  if (spec.layout != Layout::plain) text += "/" + std::string(name_of(spec.layout));
-  return text;
+  if (spec.layout == Layout::plain) return text;
+  text += "/" + std::string(name_of(spec.layout));
+  return spec.lanes == kNarrowLanes ? text : text + std::to_string(spec.lanes);
 }
 
 Spec plain(std::initializer_list<std::int64_t> dims, DType dtype) {
   return {.dtype = dtype, .shape = Shape(dims), .layout = Layout::plain};
 }
 
-Spec blocked(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w, DType dtype) {
-  return {.dtype = dtype, .shape = {n, c, h, w}, .layout = Layout::blocked};
+Spec blocked(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w, DType dtype,
+             std::int64_t lanes) {
+  return {.dtype = dtype, .shape = {n, c, h, w}, .layout = Layout::blocked, .lanes = lanes};
+}
+
+Spec blocked(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w, const Spec& like) {
+  return blocked(n, c, h, w, like.dtype, like.lanes);
 }
 
 }  // namespace plimsoll

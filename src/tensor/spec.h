@@ -18,24 +18,26 @@ std::string_view name_of(DType dtype);
 // matrices, losses. bf16 is for images alone; beside them everything is f32.
 constexpr DType widened(DType dtype) { return dtype == DType::bf16 ? DType::f32 : dtype; }
 
-// How the elements of a logical [N, C, H, W] or [O, I, H, W] tensor are stored. Lanes that only
-// fill up a block of 8 are zero in every tensor, always: kernels may rely on it and must keep it
-// so.
+// How the elements of a logical [N, C, H, W] or [O, I, H, W] tensor are stored: in blocks of
+// Spec::lanes (L) channels, of which there are C rounded up to whole blocks. Lanes that only fill
+// up a block are zero in every tensor, always: kernels may rely on it and must keep it so.
 enum class Layout : std::uint8_t {
   plain,         // row-major over the logical dimensions
-  blocked,       // activations, [N][C/8][H][W][8c]; C rounded up to 8
-  kernel,        // convolution weights, [O/8][I/8][H][W][8i][8o]; O and I rounded up to 8
-  stem_kernel,   // weights that read a plain image of few channels, [O/8][H][W][I][8o]
-  depth_kernel,  // depthwise weights [C, 1, H, W], stored [C/8][H][W][8c]
+  blocked,       // activations, [N][C/L][H][W][Lc]
+  kernel,        // convolution weights, [O/L][I/L][H][W][Li][Lo]
+  stem_kernel,   // weights that read a plain image of few channels, [O/L][H][W][I][Lo]
+  depth_kernel,  // depthwise weights [C, 1, H, W], stored [C/L][H][W][Lc]
 };
 
 std::string_view name_of(Layout layout);
 
-inline constexpr std::int64_t kLanes = 8;
+// What the lanes of a block can be. A run has one of them, as its instructions have it.
+inline constexpr std::int64_t kNarrowLanes = 8;
+inline constexpr std::int64_t kWideLanes = 16;
+
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t step) {
   return (n + step - 1) / step * step;
 }
-constexpr std::int64_t blocks_of(std::int64_t channels) { return (channels + kLanes - 1) / kLanes; }
 
 // Up to four dimensions, each at least 1. A scalar has rank 1 and one element.
 class Shape {
@@ -64,10 +66,17 @@ struct Spec {
   DType dtype = DType::f32;
   Shape shape;
   Layout layout = Layout::plain;
-  bool operator==(const Spec&) const = default;
+  std::int64_t lanes = kNarrowLanes;  // of a block; means nothing where the layout is plain
+  bool operator==(const Spec& other) const {
+    return dtype == other.dtype && shape == other.shape && layout == other.layout &&
+           (layout == Layout::plain || lanes == other.lanes);
+  }
 
   std::int64_t stored_elements() const;  // padding lanes included
   std::int64_t bytes() const { return stored_elements() * size_of(dtype); }
+
+  // Blocks of channels of an image.
+  std::int64_t blocks() const { return (shape[1] + lanes - 1) / lanes; }
 
   // Stored elements of one index of the first dimension, in a tensor that is dense.
   std::int64_t image_elements() const { return stored_elements() / shape[0]; }
@@ -77,11 +86,14 @@ struct Spec {
                       std::int64_t d = 0) const;
 };
 
-std::string to_string(const Spec& spec);  // "f32[32x64x35x35]/blocked"; plain has no suffix
+// "f32[32x64x35x35]/blocked", with 16 lanes "/blocked16"; plain has no suffix.
+std::string to_string(const Spec& spec);
 
 // Shorthands for the common cases.
 Spec plain(std::initializer_list<std::int64_t> dims, DType dtype = DType::f32);
 Spec blocked(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w,
-             DType dtype = DType::f32);
+             DType dtype = DType::f32, std::int64_t lanes = kNarrowLanes);
+// Of the element type and the lanes of another.
+Spec blocked(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w, const Spec& like);
 
 }  // namespace plimsoll

@@ -46,12 +46,12 @@ TEST(KernelTable, IsObeyedWhateverTheNumberOfImages) {
 TEST(KernelTable, IsReadAsItWasWritten) {
   KernelTable table;
   const Graph graph = one_convolution(4);
-  table.set(graph, graph.nodes()[0], kTwo, "avx2");
+  table.set(graph, graph.nodes()[0], kTwo, "simd");
   table.set(graph, graph.nodes()[0], {.threads = 1}, "onednn");
   const KernelTable again = KernelTable::parse(table.text(), "here");
   EXPECT_EQ(again.text(), table.text());
   EXPECT_EQ(again.size(), 2U);
-  EXPECT_EQ(kernel_by(again, 5), "avx2");
+  EXPECT_EQ(kernel_by(again, 5), "simd");
 }
 
 TEST(KernelTable, PassesOverKernelsThatDoNotTakeTheCallOrDoNotExist) {
@@ -81,7 +81,7 @@ TEST(KernelContest, LetsEveryKernelButTheReferenceRun) {
   ASSERT_EQ(times.size(), 3U);
   EXPECT_EQ(times[0].kernel->name, "winograd");
   EXPECT_EQ(times[1].kernel->name, "onednn");
-  EXPECT_EQ(times[2].kernel->name, "avx2");
+  EXPECT_EQ(times[2].kernel->name, "simd");
   for (const KernelTime& time : times) EXPECT_GT(time.seconds, 0) << time.kernel->name;
   EXPECT_GT(times[0].scratch, 0);
 }

@@ -26,8 +26,8 @@ class KernelTimesFile : public testing::Test {
  protected:
   KernelTimesFile() {
     KernelTimes times(2);
-    times.record(graph_, 0, "avx2", 0.25);
-    times.record(graph_, 0, "avx2", 0.5);
+    times.record(graph_, 0, "simd", 0.25);
+    times.record(graph_, 0, "simd", 0.5);
     times.save(folder_.path());
   }
   fs::path file() const { return fs::directory_iterator(folder_.path())->path(); }
@@ -37,7 +37,7 @@ class KernelTimesFile : public testing::Test {
 };
 
 TEST_F(KernelTimesFile, IsReadAgainByTheSameMachineAndThreads) {
-  EXPECT_EQ(KernelTimes::load(folder_.path(), 2).find(graph_, 0, "avx2"), 0.25);
+  EXPECT_EQ(KernelTimes::load(folder_.path(), 2).find(graph_, 0, "simd"), 0.25);
   EXPECT_EQ(KernelTimes::load(folder_.path(), 2).find(graph_, 0, "onednn"), std::nullopt);
   EXPECT_EQ(KernelTimes::load(folder_.path(), 1).size(), 0U);
 }

@@ -41,8 +41,9 @@ struct Product {
     return turned ? MatrixView{b.data(), 1, k} : MatrixView{b.data(), n, 1};
   }
 
-  std::vector<float> run(bool turned_a, bool turned_b, bool biased, int threads) const {
-    const Gemm gemm(m, n, k, tested_threads(threads));
+  std::vector<float> run(bool turned_a, bool turned_b, bool biased, int threads,
+                         std::int64_t lanes = kNarrowLanes) const {
+    const Gemm gemm(m, n, k, tested_threads(threads), lanes);
     std::vector<float> c(static_cast<std::size_t>(m * n), NAN);
     std::vector<std::byte> scratch(static_cast<std::size_t>(gemm.scratch()), std::byte{0xFF});
     gemm.run(view_a(turned_a), view_b(turned_b), biased ? bias.data() : nullptr, c.data(), n,
@@ -66,16 +67,18 @@ TEST(Gemm, MultipliesEveryShapeAndTransposition) {
   for (const auto& [m, n, k] : sizes)
     for (bool turned_a : {false, true})
       for (bool turned_b : {false, true})
-        for (bool biased : {false, true}) {
-          SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k));
-          const Product product(m, n, k);
-          const std::vector<float> c = product.run(turned_a, turned_b, biased, 2);
-          for (std::int64_t i = 0; i < m; ++i)
-            for (std::int64_t j = 0; j < n; ++j)
-              ASSERT_NEAR(static_cast<double>(c[static_cast<std::size_t>(i * n + j)]),
-                          product.element(turned_a, turned_b, biased, i, j),
-                          1e-6 * std::sqrt(static_cast<double>(k)) + 1e-6);
-        }
+        for (bool biased : {false, true})
+          for (const std::int64_t lanes : {kNarrowLanes, kWideLanes}) {
+            SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) +
+                         " by " + std::to_string(lanes));
+            const Product product(m, n, k);
+            const std::vector<float> c = product.run(turned_a, turned_b, biased, 2, lanes);
+            for (std::int64_t i = 0; i < m; ++i)
+              for (std::int64_t j = 0; j < n; ++j)
+                ASSERT_NEAR(static_cast<double>(c[static_cast<std::size_t>(i * n + j)]),
+                            product.element(turned_a, turned_b, biased, i, j),
+                            1e-6 * std::sqrt(static_cast<double>(k)) + 1e-6);
+          }
 }
 
 TEST(Gemm, GivesTheSameBitsWhateverTheThreadCount) {

@@ -17,7 +17,7 @@ FencedTensor numbers(const Spec& spec, float factor) {
   FencedTensor made(spec, 0, false);
   for (std::int64_t i = 0; i < spec.stored_elements(); ++i)
     made.view().as<float>()[i] = static_cast<float>(signed_unit(1, static_cast<std::uint64_t>(i))) *
-                                 std::pow(factor, static_cast<float>(i % kLanes));
+                                 std::pow(factor, static_cast<float>(i % kNarrowLanes));
   return made;
 }
 
@@ -41,15 +41,15 @@ FencedTensor there_and_back(const FencedTensor& x) {
 // every magnitude with mantissas of its own and some that lie halfway between two halves.
 FencedTensor falling_numbers(float largest) {
   constexpr std::int64_t kMagnitudes = 41, kEach = 16;
-  FencedTensor made(blocked(1, kLanes, kMagnitudes, kEach), 0, false);
+  FencedTensor made(blocked(1, kNarrowLanes, kMagnitudes, kEach), 0, false);
   for (std::int64_t i = 0; i < kMagnitudes * kEach; ++i)
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+    for (std::int64_t lane = 0; lane < kNarrowLanes; ++lane) {
       const auto draw =
           static_cast<float>(signed_unit(7, static_cast<std::uint64_t>(i * 8 + lane)));
       const auto halfway = static_cast<float>(1 + 2 * (i % 1024)) / 4096;
       const float fraction = i % 3 == 0 ? halfway : draw;
       const float top = largest * static_cast<float>(lane + 1);
-      made.view().as<float>()[i * kLanes + lane] =
+      made.view().as<float>()[i * kNarrowLanes + lane] =
           i == 0 ? top : std::ldexp(top * fraction, -static_cast<int>(i / kEach));
     }
   return made;
@@ -64,7 +64,7 @@ TEST(Half, LosesWhatItsHeaderSaysAtMost) {
     double worst = 0;
     for (std::int64_t i = 0; i < x.view().spec.stored_elements(); ++i) {
       int exponent = 0;
-      std::frexp(largest * static_cast<float>(i % kLanes + 1), &exponent);
+      std::frexp(largest * static_cast<float>(i % kNarrowLanes + 1), &exponent);
       const auto before = static_cast<double>(x.view().as<float>()[i]);
       const auto after = static_cast<double>(back.view().as<float>()[i]);
       const double bound =
@@ -77,16 +77,16 @@ TEST(Half, LosesWhatItsHeaderSaysAtMost) {
 }
 
 TEST(Half, MakesZeroOfWhatIsFarBelowTheLargestAndNothingElse) {
-  FencedTensor x(blocked(1, kLanes, 1, 3), 0, false);
-  for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+  FencedTensor x(blocked(1, kNarrowLanes, 1, 3), 0, false);
+  for (std::int64_t lane = 0; lane < kNarrowLanes; ++lane) {
     x.view().as<float>()[lane] = 0.75F;
-    x.view().as<float>()[kLanes + lane] = 0x1.8p-25F;
-    x.view().as<float>()[2 * kLanes + lane] = -0x1.8p-26F;
+    x.view().as<float>()[kNarrowLanes + lane] = 0x1.8p-25F;
+    x.view().as<float>()[2 * kNarrowLanes + lane] = -0x1.8p-26F;
   }
   const FencedTensor back = there_and_back(x);
   EXPECT_EQ(back.view().as<float>()[0], 0.75F);
-  EXPECT_EQ(back.view().as<float>()[kLanes], 0x1p-24F);
-  EXPECT_EQ(back.view().as<float>()[2 * kLanes], 0.0F);
+  EXPECT_EQ(back.view().as<float>()[kNarrowLanes], 0x1p-24F);
+  EXPECT_EQ(back.view().as<float>()[2 * kNarrowLanes], 0.0F);
 }
 
 TEST(Half, LeavesZeroZeroAndWhatIsNotFiniteNotFinite) {
@@ -96,9 +96,9 @@ TEST(Half, LeavesZeroZeroAndWhatIsNotFiniteNotFinite) {
   const FencedTensor back = there_and_back(x);
   EXPECT_FALSE(std::isfinite(back.view().as<float>()[0]));
   EXPECT_FALSE(std::isfinite(back.view().as<float>()[8]));
-  for (std::int64_t lane = 1; lane < kLanes; ++lane)
+  for (std::int64_t lane = 1; lane < kNarrowLanes; ++lane)
     for (std::int64_t i = 0; i < 9; ++i)
-      EXPECT_EQ(back.view().as<float>()[i * kLanes + lane], 0.0F);
+      EXPECT_EQ(back.view().as<float>()[i * kNarrowLanes + lane], 0.0F);
 }
 
 TEST(Half, IsTheSameWrittenByThePassThatTakesStatistics) {

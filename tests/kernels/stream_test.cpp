@@ -1,7 +1,7 @@
 // Tensors that outgrow the caches are written past them. Images do not see each other, so the
 // result must be that of each image by itself, which is small enough to be written the ordinary
 // way.
-#include "kernels/simd/stream8.h"
+#include "kernels/simd/stream.h"
 
 #include <gtest/gtest.h>
 
@@ -46,8 +46,8 @@ void expect_same(const Tensor& a, const Tensor& b) {
 }
 
 TEST(Stream, IsForTensorsThatOutgrowTheCaches) {
-  EXPECT_TRUE(outgrows_caches(kImages));
-  EXPECT_FALSE(outgrows_caches(Tensor(kImages).image(0).spec));
+  EXPECT_TRUE(avx2::outgrows_caches(kImages));
+  EXPECT_FALSE(avx2::outgrows_caches(Tensor(kImages).image(0).spec));
 }
 
 TEST(Stream, WritesWhatOrdinaryStoresWrite) {

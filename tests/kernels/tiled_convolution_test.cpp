@@ -147,7 +147,11 @@ TEST(TiledConvolution, IsRightForEveryConvolutionOfTheZoo) {
   EXPECT_GE(served, kSanitized ? 20 : 100);
 }
 
-TEST(TiledConvolution, IsRightForOddShapes) {
+class TiledConvolutionOf : public testing::TestWithParam<std::int64_t> {};
+INSTANTIATE_TEST_SUITE_P(Lanes, TiledConvolutionOf, testing::Values(kNarrowLanes, kWideLanes),
+                         testing::PrintToStringParamName());
+
+TEST_P(TiledConvolutionOf, LanesIsRightForOddShapes) {
   std::minstd_rand random(7);
   const auto draw = [&](std::int64_t least, std::int64_t most) {
     return std::uniform_int_distribution<std::int64_t>(least, most)(random);
@@ -159,9 +163,9 @@ TEST(TiledConvolution, IsRightForOddShapes) {
     const std::int64_t images = draw(1, 5), channels = draw(9, 70), filters = draw(9, 70);
     const std::int64_t height = draw(kh, 29), width = draw(kw, 29);
     Ints pads{draw(0, kh - 1), draw(0, kw - 1), draw(0, kh - 1), draw(0, kw - 1)};
-    const Spec x = blocked(images, channels, height, width);
+    const Spec x = blocked(images, channels, height, width, DType::f32, GetParam());
     const Spec y = blocked(images, filters, height + pads[0] + pads[2] - kh + 1,
-                           width + pads[1] + pads[3] - kw + 1);
+                           width + pads[1] + pads[3] - kw + 1, x);
     for (const char* op : {"conv2d", "conv2d_grad_input", "conv2d_grad_kernel"}) {
       Attrs given{{"pads", pads}};
       if (op == std::string("conv2d_grad_input")) given.set("input", Ints{height, width});

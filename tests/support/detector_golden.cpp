@@ -100,12 +100,13 @@ TaskPtr task_of(const json& golden) {
                          .most_truths = kMostBoxes});
 }
 
-nn::Input input_of(const json& golden, DType dtype) {
+nn::Input input_of(const json& golden, DType dtype, std::int64_t lanes = kNarrowLanes) {
   const std::vector<std::int64_t> image = golden["image"];
   return {.batch = golden["batch"],
           .channels = image[0],
           .image = {image[1], image[2]},
-          .dtype = dtype};
+          .dtype = dtype,
+          .lanes = lanes};
 }
 
 NetworkFactory factory_of(const json& golden) {
@@ -314,11 +315,11 @@ void expect_detections(const json& golden) {
   }
 }
 
-void expect_float_steps(const json& golden, const std::string& variant) {
+void expect_float_steps(const json& golden, const std::string& variant, std::int64_t lanes) {
   const json& expected = golden[variant];
   const std::int64_t batch = golden["batch"];
   Trainer trainer(op_table(), factory_of(golden),
-                  {.input = input_of(golden, DType::f32),
+                  {.input = input_of(golden, DType::f32, lanes),
                    .train_batches = {batch},
                    .evaluate_batches = {},
                    .task = task_of(golden),

@@ -21,7 +21,8 @@ void expect_double_step(const nlohmann::json& golden, const std::string& variant
 void expect_detections(const nlohmann::json& golden);
 // In f32, by the kernels that train: losses within 1e-5, gradients within 1e-3, and the losses of
 // ten steps within 1e-4.
-void expect_float_steps(const nlohmann::json& golden, const std::string& variant);
+void expect_float_steps(const nlohmann::json& golden, const std::string& variant,
+                        std::int64_t lanes = kNarrowLanes);
 
 // Of tests over networks: what they are called.
 inline std::string detector_name(const testing::TestParamInfo<const char*>& network) {

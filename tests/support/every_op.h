@@ -11,11 +11,15 @@
 
 namespace plimsoll {
 
-// The samples of an op, then those that have images once more with those in bf16.
+// The samples of an op, then those that have images once more with those in bf16, then all that
+// have blocks once more with blocks of 16 channels.
 inline std::vector<Sample> every_sample(const OpDef& op) {
   std::vector<Sample> samples = op.samples;
   for (const Sample& sample : op.samples)
     if (const auto shorter = shortened(op, sample)) samples.push_back(*shorter);
+  const std::vector<Sample> narrow = samples;
+  for (const Sample& sample : narrow)
+    if (const auto wide = with_wide_blocks(op, sample)) samples.push_back(*wide);
   return samples;
 }
 

@@ -117,8 +117,9 @@ inline std::vector<double> sample_values(const SampleInput& input, std::uint64_t
 }
 
 // Owns the bytes of one tensor, in the middle of others that nobody may touch: 64 bytes at both
-// ends and, for a slice, 8 channels before and behind it in every image. Everything starts as the
-// fence does, a byte that makes huge numbers, so that what a kernel forgets to write is seen.
+// ends and, for a slice, a block of channels before and behind it in every image. Everything starts
+// as the fence does, a byte that makes huge numbers, so that what a kernel forgets to write is
+// seen.
 class FencedTensor {
  public:
   static constexpr std::byte kFence{0x7F};
@@ -128,7 +129,8 @@ class FencedTensor {
   FencedTensor(const Spec& spec, std::int64_t shift, bool sliced) {
     const std::int64_t size = size_of(spec.dtype);
     std::int64_t border = 0;
-    if (sliced && spec.layout == Layout::blocked) border = kLanes * spec.shape[2] * spec.shape[3];
+    if (sliced && spec.layout == Layout::blocked)
+      border = spec.lanes * spec.shape[2] * spec.shape[3];
     const std::int64_t stride = spec.image_elements() + 2 * border;
     // Weights pad their first dimension too, so they are larger than their images together.
     const std::int64_t elements = std::max(spec.shape[0] * stride, spec.stored_elements());

@@ -45,7 +45,10 @@ Trainer golden_trainer(const nlohmann::json& golden, const OptimizerOptions& opt
   const zoo::Options options{.classes = golden["classes"], .dropout = 0};
   const zoo::Network& network = zoo::find_network(golden["network"].get<std::string>());
   TrainerOptions all = base;
-  all.input = {.batch = batch, .channels = image[0], .image = {image[1], image[2]}};
+  all.input = {.batch = batch,
+               .channels = image[0],
+               .image = {image[1], image[2]},
+               .lanes = base.input.lanes};
   all.train_batches = {batch};
   all.evaluate_batches = {batch};
   all.optimizer = optimizer;

@@ -35,6 +35,38 @@ inline std::optional<Sample> shortened(const OpDef& op, Sample sample) {
   return is_short ? std::optional(sample) : std::nullopt;
 }
 
+// Whether the op takes the sample as it is.
+inline bool is_taken(const OpDef& op, const Sample& sample) {
+  Specs specs;
+  for (const SampleInput& input : sample.in) specs.push_back(input.spec);
+  try {
+    op.infer(complete_attrs(op, sample.attrs), specs);
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
+// The same call with blocks of 16 channels, or nothing where the op has no blocks. Groups that then
+// split a block have plain weights.
+inline std::optional<Sample> with_wide_blocks(const OpDef& op, Sample sample) {
+  bool is_wide = false;
+  for (SampleInput& input : sample.in) {
+    if (input.spec.layout == Layout::plain) continue;
+    input.spec.lanes = kWideLanes;
+    is_wide = true;
+  }
+  for (const AttrSchema& attr : op.attrs)
+    if (attr.name == "lanes") {
+      sample.attrs.set("lanes", kWideLanes);
+      is_wide = true;
+    }
+  if (is_wide && !is_taken(op, sample))
+    for (SampleInput& input : sample.in)
+      if (input.spec.layout == Layout::kernel) input.spec.layout = Layout::plain;
+  return is_wide ? std::optional(sample) : std::nullopt;
+}
+
 // Attributes of a call whose numbers are all f64.
 inline Attrs promoted_attrs(const OpDef& op, const Sample& sample) {
   Attrs attrs = complete_attrs(op, sample.attrs);

@@ -14,6 +14,9 @@ TEST(SlowFasterrcnnR50, SoTheyAreWithFrozenBatchNorms) {
 }
 TEST(SlowFasterrcnnR50, ProposalsAndDetectionsAreTorchvisions) { tests::expect_detections(r50()); }
 TEST(SlowFasterrcnnR50, TenStepsAreTorchvisions) { tests::expect_float_steps(r50(), "trained"); }
+TEST(SlowFasterrcnnR50, TenStepsInBlocksOf16AreTorchvisions) {
+  tests::expect_float_steps(r50(), "trained", kWideLanes);
+}
 TEST(SlowFasterrcnnR50, SoTheyAreWithFrozenBatchNormsInFloat) {
   tests::expect_float_steps(r50(), "frozen");
 }

@@ -13,6 +13,9 @@ TEST(FasterrcnnMini, RegionsLossesAndEveryGradientAreTorchvisionsInDouble) {
 TEST(FasterrcnnMini, SoTheyAreWithFrozenBatchNorms) { tests::expect_double_step(mini(), "frozen"); }
 TEST(FasterrcnnMini, ProposalsAndDetectionsAreTorchvisions) { tests::expect_detections(mini()); }
 TEST(FasterrcnnMini, TenStepsAreTorchvisions) { tests::expect_float_steps(mini(), "trained"); }
+TEST(FasterrcnnMini, TenStepsInBlocksOf16AreTorchvisions) {
+  tests::expect_float_steps(mini(), "trained", kWideLanes);
+}
 TEST(FasterrcnnMini, TenStepsWithFrozenBatchNormsAreTorchvisions) {
   tests::expect_float_steps(mini(), "frozen");
 }

@@ -80,6 +80,12 @@ TEST_P(SlowParity, LossLogitsAndEveryGradientAreKeras) {
   expect_logits_and_gradients(golden_, gradient_tolerance(golden_));
 }
 
+TEST_P(SlowParity, LossLogitsAndEveryGradientAreKerasInBlocksOf16) {
+  TrainerOptions wide;
+  wide.input.lanes = kWideLanes;
+  expect_logits_and_gradients(golden_, gradient_tolerance(golden_), wide);
+}
+
 TEST_P(SlowParity, TenStepsOfEachOptimizerAreKeras) { expect_ten_steps(golden_); }
 
 INSTANTIATE_TEST_SUITE_P(Largest, SlowParity, testing::ValuesIn(kSlowToCompare), network_name);

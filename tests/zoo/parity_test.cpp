@@ -23,6 +23,12 @@ TEST_P(Parity, LossLogitsAndEveryGradientAreKeras) {
   expect_logits_and_gradients(golden_, gradient_tolerance(golden_));
 }
 
+TEST_P(Parity, LossLogitsAndEveryGradientAreKerasInBlocksOf16) {
+  TrainerOptions wide;
+  wide.input.lanes = kWideLanes;
+  expect_logits_and_gradients(golden_, gradient_tolerance(golden_), wide);
+}
+
 TEST_P(Parity, TenStepsOfEachOptimizerAreKeras) { expect_ten_steps(golden_); }
 
 INSTANTIATE_TEST_SUITE_P(Small, Parity, mini_networks(), network_name);

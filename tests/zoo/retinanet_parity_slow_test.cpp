@@ -21,6 +21,10 @@ TEST(SlowRetinanetR50, TenStepsWithFrozenBatchNormsAreTorchvisions) {
   tests::expect_float_steps(tests::retinanet_golden("retinanet_r50"), "frozen");
 }
 
+TEST(SlowRetinanetR50, TenStepsInBlocksOf16AreTorchvisions) {
+  tests::expect_float_steps(tests::retinanet_golden("retinanet_r50"), "trained", kWideLanes);
+}
+
 INSTANTIATE_TEST_SUITE_P(Large, SlowRetinanetParity,
                          testing::Values("retinanet_lite0", "retinanet_r50"), tests::detector_name);
 

@@ -19,6 +19,9 @@ class RetinanetParity : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(RetinanetParity, TenStepsAreTorchvisions) { tests::expect_float_steps(golden_, "trained"); }
+TEST_P(RetinanetParity, TenStepsInBlocksOf16AreTorchvisions) {
+  tests::expect_float_steps(golden_, "trained", kWideLanes);
+}
 TEST_P(RetinanetParity, TenStepsWithFrozenBatchNormsAreTorchvisions) {
   tests::expect_float_steps(golden_, "frozen");
 }

@@ -5,7 +5,7 @@
 
 #include "kernels/onednn/image_copies.h"
 #include "kernels/onednn/primitive.h"
-#include "kernels/simd/transpose.h"
+#include "kernels/transpose.h"
 
 namespace plimsoll::kernels::onednn {
 namespace {
@@ -17,18 +17,39 @@ std::int64_t padding_after(const Slide& s) {
   return (s.out - 1) * s.stride + (s.kernel - 1) * s.dilation + 1 - s.in - s.before;
 }
 
+// oneDNN's names for our layouts; weights of groups have names of their own.
+struct WeightTags {
+  dnnl_format_tag_t single, grouped;
+};
+struct Tags {
+  dnnl_format_tag_t images;
+  WeightTags kernel, turned, stem;
+};
+
+const Tags& tags_of(std::int64_t lanes) {
+  static constexpr Tags kNarrow{dnnl_nChw8c,
+                                {dnnl_OIhw8i8o, dnnl_gOIhw8i8o},
+                                {dnnl_OIhw8o8i, dnnl_gOIhw8o8i},
+                                {dnnl_Ohwi8o, dnnl_gOhwi8o}};
+  static constexpr Tags kWide{dnnl_nChw16c,
+                              {dnnl_OIhw16i16o, dnnl_gOIhw16i16o},
+                              {dnnl_OIhw16o16i, dnnl_gOIhw16o16i},
+                              {dnnl_Ohwi16o, dnnl_gOhwi16o}};
+  return lanes == kWideLanes ? kWide : kNarrow;
+}
+
 Descriptor describe_pass(const ConvolutionShape& s, Pass pass, std::int64_t images) {
   const Slide &h = s.window.h, &w = s.window.w;
+  const Tags& tags = tags_of(s.lanes);
   const auto x =
-      describe({images, s.channels, h.in, w.in}, s.plain_input ? dnnl_nchw : dnnl_nChw8c);
-  const auto y = describe({images, s.filters, h.out, w.out}, dnnl_nChw8c);
-  const auto weights = [&](dnnl_format_tag_t single, dnnl_format_tag_t grouped) {
-    if (s.groups == 1) return describe({s.filters, s.channels, h.kernel, w.kernel}, single);
+      describe({images, s.channels, h.in, w.in}, s.plain_input ? dnnl_nchw : tags.images);
+  const auto y = describe({images, s.filters, h.out, w.out}, tags.images);
+  const auto weights = [&](const WeightTags& order) {
+    if (s.groups == 1) return describe({s.filters, s.channels, h.kernel, w.kernel}, order.single);
     return describe({s.groups, s.filters / s.groups, s.channels / s.groups, h.kernel, w.kernel},
-                    grouped);
+                    order.grouped);
   };
-  const auto kernel =
-      s.plain_input ? weights(dnnl_Ohwi8o, dnnl_gOhwi8o) : weights(dnnl_OIhw8i8o, dnnl_gOIhw8i8o);
+  const auto kernel = weights(s.plain_input ? tags.stem : tags.kernel);
   const auto bias = describe({s.filters}, dnnl_x);
   const dnnl_dims_t strides = {h.stride, w.stride};
   const dnnl_dims_t dilates = {h.dilation - 1, w.dilation - 1};
@@ -45,7 +66,7 @@ Descriptor describe_pass(const ConvolutionShape& s, Pass pass, std::int64_t imag
 
   dnnl_status_t status = dnnl_success;
   if (pass == Pass::grad_input) {
-    const auto turned = weights(dnnl_OIhw8o8i, dnnl_gOIhw8o8i);
+    const auto turned = weights(tags.turned);
     status = dnnl_dilated_convolution_backward_data_desc_init(
         &op, dnnl_convolution_direct, &x, &turned, &y, strides, dilates, before, after);
   } else {
@@ -138,7 +159,7 @@ class PartsJob : public Job {
 class ForwardJob final : public PartsJob {
  public:
   explicit ForwardJob(const ConvolutionShape& shape) : PartsJob(shape) {
-    if (shape.bias % kLanes != 0) bias_ = pieces_.add(4 * shape.filters);
+    if (shape.bias % shape.lanes != 0) bias_ = pieces_.add(4 * shape.filters);
   }
 
   void run(const Args& args) noexcept override {
@@ -171,7 +192,8 @@ class GradInputJob final : public PartsJob {
 
   void run(const Args& args) noexcept override {
     float* turned = reinterpret_cast<float*>(args.scratch + turned_);
-    transpose_blocks(shape_.weights() / (kLanes * kLanes), args.in[1].as<float>(), turned);
+    transpose_blocks(shape_.lanes, shape_.weights() / (shape_.lanes * shape_.lanes),
+                     args.in[1].as<float>(), turned);
     for_each_part([&](Primitive& primitive, std::int64_t first, std::int64_t images) {
       primitive.run({copies_.read_after(args, args.in[0], first, images), turned,
                      copies_.place_before(args, args.out[0], first)},

@@ -36,7 +36,8 @@ inline ConvolutionShape over_seen_cells(ConvolutionShape s) {
 }
 
 inline Grid grid_of(const ConvolutionShape& s, std::int64_t images) {
-  return {.planes = images * s.channels / kLanes,
+  return {.lanes = s.lanes,
+          .planes = images * s.channels / s.lanes,
           .height = s.window.h.in,
           .width = s.window.w.in,
           .stride_h = s.window.h.stride,

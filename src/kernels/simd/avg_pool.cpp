@@ -3,7 +3,7 @@
 #include "kernels/simd/gather.h"
 #include "kernels/simd/stretch.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 namespace {
 
 Window pool_window(const Attrs& attrs, const Shape& x, const Shape& y) {
@@ -11,9 +11,9 @@ Window pool_window(const Attrs& attrs, const Shape& x, const Shape& y) {
   return read_window(attrs, x, y, kernel[0], kernel[1]);
 }
 
-Vec8 share_of(const Range& rows, const Range& columns) {
-  return splat8(1.0f /
-                static_cast<float>((rows.last - rows.first) * (columns.last - columns.first)));
+Vec share_of(const Range& rows, const Range& columns) {
+  return splat(1.0f /
+               static_cast<float>((rows.last - rows.first) * (columns.last - columns.first)));
 }
 
 // A row of windows that lie wholly between the left and right margins: all cells get the same
@@ -21,32 +21,31 @@ Vec8 share_of(const Range& rows, const Range& columns) {
 template <class T>
 struct SharedRow {
   const T* dy;
-  Vec8 share;
+  Vec share;
 
-  Vec8 operator()(std::int64_t ow, std::int64_t) const { return mul8(load_cell(dy, ow), share); }
+  Vec operator()(std::int64_t ow, std::int64_t) const { return mul(load_cell(dy, ow), share); }
 };
 
 // One stretch of 3x3 windows. By value: see gather_cells.
 template <class Size, class T>
 void pool_stretch(const T* x, T* y, Stretch s) {
-  const Vec8 share = splat8(1.0f / static_cast<float>(Size::rows * Size::columns));
+  const Vec share = splat(1.0f / static_cast<float>(Size::rows * Size::columns));
   const T* corner = x + s.input * kLanes;
   for (std::int64_t i = 0; i < s.count; ++i, corner += s.next_window * kLanes) {
-    Vec8 sum[Size::tile];
-    for (auto& one : sum) one = zero8();
+    Vec sum[Size::tile];
+    for (auto& one : sum) one = zero();
 #pragma GCC unroll 8
     for (int r = 0; r < Size::rows + Size::tile - 1; ++r) {
-      Vec8 row = zero8();
+      Vec row = zero();
 #pragma GCC unroll 8
-      for (int c = 0; c < Size::columns; ++c)
-        row = add8(row, load_cell(corner, r * s.next_row + c));
+      for (int c = 0; c < Size::columns; ++c) row = add(row, load_cell(corner, r * s.next_row + c));
 #pragma GCC unroll 8
       for (int t = 0; t < Size::tile; ++t)
-        if (t <= r && r < t + Size::rows) sum[t] = add8(sum[t], row);
+        if (t <= r && r < t + Size::rows) sum[t] = add(sum[t], row);
     }
 #pragma GCC unroll 8
     for (int t = 0; t < Size::tile; ++t)
-      store_cell(y, s.output + t * s.next_output_row + i, mul8(sum[t], share));
+      store_cell(y, s.output + t * s.next_output_row + i, mul(sum[t], share));
   }
 }
 
@@ -56,11 +55,11 @@ void pool_any(const Window& window, const T* x, T* y) {
   for (std::int64_t oh = 0; oh < h.out; ++oh)
     for (std::int64_t ow = 0; ow < w.out; ++ow) {
       const Range rows = h.taps(oh), columns = w.taps(ow);
-      Vec8 sum = zero8();
+      Vec sum = zero();
       for (std::int64_t kh = rows.first; kh < rows.last; ++kh)
         for (std::int64_t kw = columns.first; kw < columns.last; ++kw)
-          sum = add8(sum, load_cell(x, h.at(oh, kh) * w.in + w.at(ow, kw)));
-      store_cell(y, oh * w.out + ow, mul8(sum, share_of(rows, columns)));
+          sum = add(sum, load_cell(x, h.at(oh, kh) * w.in + w.at(ow, kw)));
+      store_cell(y, oh * w.out + ow, mul(sum, share_of(rows, columns)));
     }
 }
 
@@ -99,10 +98,10 @@ class GradJob final : public Job {
       for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
         const T* from = plane<T>(dy, n, block);
         const auto row = [=](std::int64_t oh, std::int64_t) {
-          return SharedRow<T>{from + oh * wide * kLanes, splat8(row_share[oh] * whole)};
+          return SharedRow<T>{from + oh * wide * kLanes, splat(row_share[oh] * whole)};
         };
         const auto edge = [=](std::int64_t oh, std::int64_t ow, std::int64_t, std::int64_t) {
-          return mul8(load_cell(from, oh * wide + ow), splat8(row_share[oh] * column_share[ow]));
+          return mul(load_cell(from, oh * wide + ow), splat(row_share[oh] * column_share[ow]));
         };
         gather_plane(window_, window_.w.inner(), plane<T>(dx, n, block), row, edge);
       }
@@ -140,4 +139,4 @@ std::unique_ptr<Job> prepare_avg_pool_grad(const Call& call) {
   return std::make_unique<GradJob>(pool_window(call.attrs, dx.shape, dy.shape));
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

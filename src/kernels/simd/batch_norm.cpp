@@ -3,18 +3,18 @@
 #include <cmath>
 
 #include "kernels/simd/bn_channels.h"
-#include "kernels/simd/half8.h"
+#include "kernels/simd/half_plane.h"
 #include "kernels/simd/plane.h"
-#include "kernels/simd/stream8.h"
+#include "kernels/simd/stream.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 namespace {
 
 // All bits set where the clamp passes gradient, judged by the value before it (or after: the same).
 template <Clamp clamp>
-Vec8 passes(Vec8 v) {
-  Vec8 mask = greater8(v, zero8());
-  if constexpr (clamp == Clamp::relu6) mask = and8(mask, less8(v, splat8(6.0F)));
+Vec passes(Vec v) {
+  Vec mask = greater(v, zero());
+  if constexpr (clamp == Clamp::relu6) mask = both(mask, less(v, splat(6.0F)));
   return mask;
 }
 
@@ -43,34 +43,34 @@ void stats_of(const Args& args) {
   for_each_streaming(blocks_of(channels), args.packed != nullptr, [&]<bool packs>(std::int64_t cb) {
     // Sums are taken around the first pixel: with a mean far from zero their difference keeps its
     // digits.
-    const Vec8 pivot = load8(plane<T>(y, 0, cb));
-    Sum8 sum, squares;
+    const Vec pivot = load(plane<T>(y, 0, cb));
+    LaneSums sum, squares;
     for (std::int64_t n = 0; n < images; ++n) {
       const T* p = plane<T>(y, n, cb);
-      Vec8 largest = zero8();
+      Vec largest = zero();
       for (std::int64_t begin = 0; begin < pixels; begin += kChunk) {
         const std::int64_t end = begin + kChunk < pixels ? begin + kChunk : pixels;
-        Vec8 s0 = zero8(), s1 = zero8(), q0 = zero8(), q1 = zero8();
+        Vec s0 = zero(), s1 = zero(), q0 = zero(), q1 = zero();
         std::int64_t i = begin;
         for (; i + 2 <= end; i += 2) {
-          const Vec8 first = load8(p + i * kLanes), second = load8(p + (i + 1) * kLanes);
-          if constexpr (packs) largest = max8(largest, max8(magnitude8(first), magnitude8(second)));
-          const Vec8 a = sub8(first, pivot);
-          const Vec8 b = sub8(second, pivot);
-          s0 = add8(s0, a);
-          s1 = add8(s1, b);
-          q0 = fma8(a, a, q0);
-          q1 = fma8(b, b, q1);
+          const Vec first = load(p + i * kLanes), second = load(p + (i + 1) * kLanes);
+          if constexpr (packs) largest = max(largest, max(magnitude(first), magnitude(second)));
+          const Vec a = sub(first, pivot);
+          const Vec b = sub(second, pivot);
+          s0 = add(s0, a);
+          s1 = add(s1, b);
+          q0 = fma(a, a, q0);
+          q1 = fma(b, b, q1);
         }
         if (i < end) {
-          const Vec8 last = load8(p + i * kLanes);
-          if constexpr (packs) largest = max8(largest, magnitude8(last));
-          const Vec8 a = sub8(last, pivot);
-          s0 = add8(s0, a);
-          q0 = fma8(a, a, q0);
+          const Vec last = load(p + i * kLanes);
+          if constexpr (packs) largest = max(largest, magnitude(last));
+          const Vec a = sub(last, pivot);
+          s0 = add(s0, a);
+          q0 = fma(a, a, q0);
         }
-        sum.add(add8(s0, s1));
-        squares.add(add8(q0, q1));
+        sum.add(add(s0, s1));
+        squares.add(add(q0, q1));
       }
       if constexpr (packs)
         pack_plane(p, pixels, largest,
@@ -80,7 +80,7 @@ void stats_of(const Args& args) {
     float centre[kLanes];
     sum.store(s);
     squares.store(q);
-    store8(centre, pivot);
+    store(centre, pivot);
     const auto count = static_cast<double>(images * pixels);
     for (std::int64_t lane = 0; lane < kLanes && cb * kLanes + lane < channels; ++lane) {
       const double shift = s[lane] / count;
@@ -115,11 +115,11 @@ void bn_apply(const Attrs& attrs, const Args& args) noexcept {
           if (residual != nullptr) {
             const T* extra = plane<T>(*residual, n, cb);
             for (std::int64_t i = 0; i < pixels * kLanes; i += kLanes)
-              put8<streamed>(to + i, clamped<clamp>(add8(fma8(load8(from + i), c.scale, c.shift),
-                                                         load8(extra + i))));
+              put<streamed>(to + i, clamped<clamp>(add(fma(load(from + i), c.scale, c.shift),
+                                                       load(extra + i))));
           } else {
             for (std::int64_t i = 0; i < pixels * kLanes; i += kLanes)
-              put8<streamed>(to + i, clamped<clamp>(fma8(load8(from + i), c.scale, c.shift)));
+              put<streamed>(to + i, clamped<clamp>(fma(load(from + i), c.scale, c.shift)));
           }
         });
   });
@@ -141,12 +141,12 @@ struct GradPlanes {
 
 // The gradient that arrives before the clamp, for one pixel.
 template <Clamp clamp, std::size_t terms, bool from_z, class T>
-Vec8 arriving(const T* const* dz, const T* y, const T* z, std::int64_t i, const BnChannels& c) {
-  Vec8 g = load8(dz[0] + i);
-  for (std::size_t t = 1; t < terms; ++t) g = add8(g, load8(dz[t] + i));
+Vec arriving(const T* const* dz, const T* y, const T* z, std::int64_t i, const BnChannels& c) {
+  Vec g = load(dz[0] + i);
+  for (std::size_t t = 1; t < terms; ++t) g = add(g, load(dz[t] + i));
   if constexpr (clamp != Clamp::none) {
-    const Vec8 judged = from_z ? load8(z + i) : fma8(load8(y + i), c.scale, c.shift);
-    g = and8(g, passes<clamp>(judged));
+    const Vec judged = from_z ? load(z + i) : fma(load(y + i), c.scale, c.shift);
+    g = both(g, passes<clamp>(judged));
   }
   return g;
 }
@@ -159,18 +159,18 @@ void grad_block(const GradPlanes& planes, const BnChannels& c, std::int64_t cb, 
     for (std::size_t t = 0; t < terms; ++t) dz[t] = plane<T>(*planes.dz[t], n, cb);
   };
   const std::int64_t floats = planes.pixels * kLanes;
-  Sum8 sum, product;
+  LaneSums sum, product;
   for (std::int64_t n = 0; n < planes.images; ++n) {
     settle(n);
     const T* y = plane<T>(*planes.y, n, cb);
     const T* z = from_z ? plane<T>(*planes.z, n, cb) : nullptr;
     for (std::int64_t begin = 0; begin < floats; begin += kChunk * kLanes) {
       const std::int64_t end = begin + kChunk * kLanes < floats ? begin + kChunk * kLanes : floats;
-      Vec8 s = zero8(), p = zero8();
+      Vec s = zero(), p = zero();
       for (std::int64_t i = begin; i < end; i += kLanes) {
-        const Vec8 g = arriving<clamp, terms, from_z>(dz, y, z, i, c);
-        s = add8(s, g);
-        p = fma8(g, sub8(load8(y + i), c.mean), p);
+        const Vec g = arriving<clamp, terms, from_z>(dz, y, z, i, c);
+        s = add(s, g);
+        p = fma(g, sub(load(y + i), c.mean), p);
       }
       sum.add(s);
       product.add(p);
@@ -180,7 +180,7 @@ void grad_block(const GradPlanes& planes, const BnChannels& c, std::int64_t cb, 
   float inverse[kLanes], bias[kLanes], slope[kLanes];
   sum.store(total);
   product.store(along);
-  store8(inverse, c.inverse);
+  store(inverse, c.inverse);
   const double count = static_cast<double>(planes.images * planes.pixels);
   for (std::int64_t lane = 0; lane < kLanes; ++lane) {
     const double scaled = along[lane] * inverse[lane];  // sum of g * xhat
@@ -190,7 +190,7 @@ void grad_block(const GradPlanes& planes, const BnChannels& c, std::int64_t cb, 
     slope[lane] = training ? static_cast<float>(scaled / count * inverse[lane]) : 0.0F;
   }
   // dy = scale * (g - mean(g) - (y - mean) * inverse * mean(g * xhat))
-  const Vec8 b = load8(bias), k = load8(slope);
+  const Vec b = load(bias), k = load(slope);
   for (std::int64_t n = 0; n < planes.images; ++n) {
     settle(n);
     const T* y = plane<T>(*planes.y, n, cb);
@@ -198,11 +198,11 @@ void grad_block(const GradPlanes& planes, const BnChannels& c, std::int64_t cb, 
     T* dy = plane<T>(*planes.dy, n, cb);
     T* dr = planes.dresidual ? plane<T>(*planes.dresidual, n, cb) : nullptr;
     for (std::int64_t i = 0; i < floats; i += kLanes) {
-      const Vec8 g = arriving<clamp, terms, from_z>(dz, y, z, i, c);
-      const Vec8 centred = sub8(load8(y + i), c.mean);
-      const Vec8 rest = fnma8(centred, k, sub8(g, b));
-      if (dr != nullptr) put8<streamed>(dr + i, g);
-      put8<streamed>(dy + i, mul8(rest, c.scale));
+      const Vec g = arriving<clamp, terms, from_z>(dz, y, z, i, c);
+      const Vec centred = sub(load(y + i), c.mean);
+      const Vec rest = fnma(centred, k, sub(g, b));
+      if (dr != nullptr) put<streamed>(dr + i, g);
+      put<streamed>(dy + i, mul(rest, c.scale));
     }
   }
 }
@@ -258,7 +258,7 @@ void bn_centre(const Attrs& attrs, const Args& args) noexcept {
   const std::int64_t channels = y.spec.shape[1];
   const std::int64_t blocks = blocks_of(channels);
   const std::int64_t pixels = y.spec.shape[2] * y.spec.shape[3];
-  const Vec8 share = splat8(1.0F / static_cast<float>(pixels));
+  const Vec share = splat(1.0F / static_cast<float>(pixels));
   with_element(y, [&]<class T>() {
     for_each_streaming(
         y.spec.shape[0] * blocks, outgrows_caches(to.spec), [&]<bool streamed>(std::int64_t item) {
@@ -266,16 +266,16 @@ void bn_centre(const Attrs& attrs, const Args& args) noexcept {
           const BnChannels c = parameters.block(cb);
           const std::int64_t lanes = channels - cb * kLanes;
           const auto mean_of = [&](std::size_t operand) {
-            return mul8(load_part8(args.in[operand].as<float>() + cb * kLanes, lanes), share);
+            return mul(load_part(args.in[operand].as<float>() + cb * kLanes, lanes), share);
           };
-          const Vec8 slope = mul8(mul8(mean_of(2), c.inverse), c.scale);
-          const Vec8 bias = mul8(mean_of(3), c.scale);
+          const Vec slope = mul(mul(mean_of(2), c.inverse), c.scale);
+          const Vec bias = mul(mean_of(3), c.scale);
           const T* gradient = plane<T>(dy, n, cb);
           const T* from = plane<T>(y, n, cb);
           T* result = plane<T>(to, n, cb);
           for (std::int64_t i = 0; i < pixels * kLanes; i += kLanes) {
-            const Vec8 centred = sub8(load8(from + i), c.mean);
-            put8<streamed>(result + i, fnma8(centred, slope, sub8(load8(gradient + i), bias)));
+            const Vec centred = sub(load(from + i), c.mean);
+            put<streamed>(result + i, fnma(centred, slope, sub(load(gradient + i), bias)));
           }
         });
   });
@@ -294,21 +294,21 @@ void constant_norm_grad(const Attrs& attrs, const Args& args) noexcept {
     for_each_streaming(
         dz.spec.shape[0] * blocks, outgrows_caches(dy.spec), [&]<bool streamed>(std::int64_t item) {
           const std::int64_t n = item / blocks, cb = item % blocks;
-          const Vec8 scale = parameters.block(cb).scale;
+          const Vec scale = parameters.block(cb).scale;
           const T* first = plane<T>(dz, n, cb);
           const T* second = more != nullptr ? plane<T>(*more, n, cb) : nullptr;
           const T* z = clamp != Clamp::none ? plane<T>(args.in.back(), n, cb) : nullptr;
           T* to = plane<T>(dy, n, cb);
           T* beside = dresidual != nullptr ? plane<T>(*dresidual, n, cb) : nullptr;
           for (std::int64_t i = 0; i < floats; i += kLanes) {
-            Vec8 g = load8(first + i);
-            if (second != nullptr) g = add8(g, load8(second + i));
-            if constexpr (clamp != Clamp::none) g = and8(g, passes<clamp>(load8(z + i)));
-            if (beside != nullptr) put8<streamed>(beside + i, g);
-            put8<streamed>(to + i, mul8(g, scale));
+            Vec g = load(first + i);
+            if (second != nullptr) g = add(g, load(second + i));
+            if constexpr (clamp != Clamp::none) g = both(g, passes<clamp>(load(z + i)));
+            if (beside != nullptr) put<streamed>(beside + i, g);
+            put<streamed>(to + i, mul(g, scale));
           }
         });
   });
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

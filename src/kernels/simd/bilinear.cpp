@@ -1,9 +1,9 @@
 #include "kernels/bilinear.h"
 
+#include <immintrin.h>
+
 #include <cmath>
 #include <cstring>
-
-#include "kernels/simd/ints8.h"
 
 namespace plimsoll::kernels {
 namespace {

@@ -1,10 +1,10 @@
 // What BatchNorm does to one block of channels, for the kernels that take it along.
 #pragma once
 
-#include "kernels/simd/vec8.h"
+#include "kernels/simd/vec.h"
 #include "tensor/kernel.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 
 enum class Clamp { none, relu, relu6 };
 
@@ -14,9 +14,9 @@ inline Clamp clamp_of(const Attrs& attrs) {
 }
 
 template <Clamp clamp>
-Vec8 clamped(Vec8 v) {
-  if constexpr (clamp != Clamp::none) v = max8(v, zero8());
-  if constexpr (clamp == Clamp::relu6) v = min8(v, splat8(6.0F));
+Vec clamped(Vec v) {
+  if constexpr (clamp != Clamp::none) v = max(v, zero());
+  if constexpr (clamp == Clamp::relu6) v = min(v, splat(6.0F));
   return v;
 }
 
@@ -32,7 +32,7 @@ void with_clamp(Clamp clamp, Body body) {
 
 // Per-channel numbers of one block; lanes beyond the channels are such that zeros stay zeros.
 struct BnChannels {
-  Vec8 mean, inverse, scale, shift;  // scale = gamma / sqrt(var + eps), shift = beta - mean * scale
+  Vec mean, inverse, scale, shift;  // scale = gamma / sqrt(var + eps), shift = beta - mean * scale
 };
 
 struct BnParameters {
@@ -46,14 +46,14 @@ struct BnParameters {
   BnChannels block(std::int64_t cb) const {
     const std::int64_t at = cb * kLanes;
     const std::int64_t lanes = channels - at;
-    const Vec8 inside = lane_mask8(lanes);
+    const Vec inside = lane_mask(lanes);
     BnChannels c{};
-    c.mean = load_part8(mean + at, lanes);
-    const Vec8 sum = add8(load_part8(variance + at, lanes), splat8(epsilon));
-    c.inverse = and8(inside, div8(splat8(1.0F), sqrt8(sum)));
-    c.scale = gamma ? mul8(load_part8(gamma + at, lanes), c.inverse) : c.inverse;
-    const Vec8 start = beta ? load_part8(beta + at, lanes) : zero8();
-    c.shift = fnma8(c.mean, c.scale, start);
+    c.mean = load_part(mean + at, lanes);
+    const Vec sum = add(load_part(variance + at, lanes), splat(epsilon));
+    c.inverse = both(inside, div(splat(1.0F), sqrt(sum)));
+    c.scale = gamma ? mul(load_part(gamma + at, lanes), c.inverse) : c.inverse;
+    const Vec start = beta ? load_part(beta + at, lanes) : zero();
+    c.shift = fnma(c.mean, c.scale, start);
     return c;
   }
 };
@@ -72,4 +72,4 @@ inline BnParameters parameters_of(const Attrs& attrs, const Args& args, std::siz
   return p;
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

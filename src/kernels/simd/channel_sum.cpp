@@ -2,7 +2,7 @@
 
 #include "kernels/simd/plane_sum.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 namespace {
 
 template <class T>
@@ -13,7 +13,7 @@ void sum_images(const TensorView& x, float* sums) {
     PlaneSum sum;
     for (std::int64_t n = 0; n < shape[0]; ++n)
       sum.add_plane(plane<T>(x, n, block), shape[2] * shape[3]);
-    store_part8(sums + block * kLanes, sum.scaled(1), shape[1] - block * kLanes);
+    store_part(sums + block * kLanes, sum.scaled(1), shape[1] - block * kLanes);
   }
 }
 
@@ -24,8 +24,8 @@ void sum_rows(const TensorView& x, float* sums) {
     const std::int64_t lanes = shape[1] - block * kLanes;
     PlaneSum sum;
     for (std::int64_t n = 0; n < shape[0]; ++n)
-      sum.add(load_part8(x.image<float>(n) + block * kLanes, lanes));
-    store_part8(sums + block * kLanes, sum.scaled(1), lanes);
+      sum.add_cell(load_part(x.image<float>(n) + block * kLanes, lanes));
+    store_part(sums + block * kLanes, sum.scaled(1), lanes);
   }
 }
 
@@ -39,4 +39,4 @@ void channel_sum(const Attrs&, const Args& args) noexcept {
     sum_rows(x, args.out[0].as<float>());
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

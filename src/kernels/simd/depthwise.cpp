@@ -2,9 +2,9 @@
 
 #include "kernels/simd/depthwise_three.h"
 #include "kernels/simd/gather.h"
-#include "kernels/simd/stream8.h"
+#include "kernels/simd/stream.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 namespace {
 
 bool rectifies(const Attrs& attrs) { return attrs.word("input_activation") == "relu"; }
@@ -20,10 +20,10 @@ void slide_any(const Window& window, const T* x, std::int64_t oh, Read read, Tap
   const Range rows = h.taps(oh);
   for (std::int64_t ow = 0; ow < w.out; ++ow) {
     const Range columns = w.taps(ow);
-    Vec8 sum = zero8();
+    Vec sum = zero();
     for (std::int64_t kh = rows.first; kh < rows.last; ++kh)
       for (std::int64_t kw = columns.first; kw < columns.last; ++kw)
-        sum = fma8(read(x, h.at(oh, kh) * w.in + w.at(ow, kw)), tap(kh, kw), sum);
+        sum = fma(read(x, h.at(oh, kh) * w.in + w.at(ow, kw)), tap(kh, kw), sum);
     put(oh * w.out + ow, sum);
   }
 }
@@ -54,7 +54,7 @@ void forward_planes(const Window& window, const TensorView& x, const TensorView&
             [weights, columns = window.w.kernel](std::int64_t kh, std::int64_t kw) {
               return load_cell(weights, kh * columns + kw);
             },
-            [to](std::int64_t cell, Vec8 sum) { put8<streamed>(to + cell * kLanes, sum); });
+            [to](std::int64_t cell, Vec sum) { put<streamed>(to + cell * kLanes, sum); });
       });
 }
 
@@ -79,13 +79,13 @@ void gather_any(const Window& window, const T* dy, Tap tap, Put put) {
   };
   for (std::int64_t ih = 0; ih < h.in; ++ih)
     for (std::int64_t iw = 0; iw < w.in; ++iw) {
-      Vec8 sum = zero8();
+      Vec sum = zero();
       for (std::int64_t kh = 0; kh < h.kernel; ++kh) {
         const std::int64_t oh = window_at(h, ih, kh);
         if (oh < 0) continue;
         for (std::int64_t kw = 0; kw < w.kernel; ++kw) {
           const std::int64_t ow = window_at(w, iw, kw);
-          if (ow >= 0) sum = fma8(load_cell(dy, oh * w.out + ow), tap(kh, kw), sum);
+          if (ow >= 0) sum = fma(load_cell(dy, oh * w.out + ow), tap(kh, kw), sum);
         }
       }
       put(ih * w.in + iw, sum);
@@ -98,16 +98,16 @@ struct WeightedRow {
   const T* dy;
   const float* weights;
 
-  Vec8 operator()(std::int64_t ow, std::int64_t kw) const {
-    return mul8(load_cell(dy, ow), load_cell(weights, kw));
+  Vec operator()(std::int64_t ow, std::int64_t kw) const {
+    return mul(load_cell(dy, ow), load_cell(weights, kw));
   }
 };
 
 template <class T>
 void mask_plane(const T* x, T* dx, std::int64_t cells) {
   for (std::int64_t i = 0; i < cells; ++i) {
-    const Vec8 positive = greater8(load_cell(x, i), zero8());
-    store_cell(dx, i, and8(load_cell(dx, i), positive));
+    const Vec positive = greater(load_cell(x, i), zero());
+    store_cell(dx, i, both(load_cell(dx, i), positive));
   }
 }
 
@@ -118,7 +118,7 @@ void grad_input_plane(const Window& window, const T* dy, const float* weights, c
   const auto tap = [weights, columns = w.kernel](std::int64_t kh, std::int64_t kw) {
     return load_cell(weights, kh * columns + kw);
   };
-  const auto put = [dx](std::int64_t cell, Vec8 sum) { store_cell(dx, cell, sum); };
+  const auto put = [dx](std::int64_t cell, Vec sum) { store_cell(dx, cell, sum); };
   if (h.stride == 1 && w.stride == 1) {
     const auto turned = [weights, last = h.kernel * w.kernel - 1, columns = w.kernel](
                             std::int64_t kh, std::int64_t kw) {
@@ -128,9 +128,9 @@ void grad_input_plane(const Window& window, const T* dy, const float* weights, c
     if (x == nullptr)
       slide_plane(back, dy, AsStored{}, turned, put);
     else
-      slide_plane(back, dy, AsStored{}, turned, [dx, x](std::int64_t cell, Vec8 sum) {
-        const Vec8 positive = greater8(load_cell(x, cell), zero8());
-        store_cell(dx, cell, and8(sum, positive));
+      slide_plane(back, dy, AsStored{}, turned, [dx, x](std::int64_t cell, Vec sum) {
+        const Vec positive = greater(load_cell(x, cell), zero());
+        store_cell(dx, cell, both(sum, positive));
       });
     return;
   }
@@ -153,19 +153,19 @@ std::int64_t rows_in_a_run(const Slide& w) { return 3 + 192 / w.out / 3 * 3; }
 
 // One tap over the rows [first, last) of a plane.
 template <class T, class Read>
-Vec8 tap_over_rows(const Window& window, const T* x, const T* dy, Read read, std::int64_t kh,
-                   std::int64_t kw, Range rows) {
+Vec tap_over_rows(const Window& window, const T* x, const T* dy, Read read, std::int64_t kh,
+                  std::int64_t kw, Range rows) {
   const Slide &h = window.h, &w = window.w;
   const Range columns = w.outputs(kw);
-  Vec8 sum[2] = {zero8(), zero8()};
+  Vec sum[2] = {zero(), zero()};
   for (std::int64_t oh = rows.first; oh < rows.last; ++oh) {
     if (!h.has(h.at(oh, kh))) continue;
     const T* from = x + h.at(oh, kh) * w.in * kLanes;
     const T* grad = dy + oh * w.out * kLanes;
     for (std::int64_t ow = columns.first; ow < columns.last; ++ow)
-      sum[ow % 2] = fma8(read(from, w.at(ow, kw)), load_cell(grad, ow), sum[ow % 2]);
+      sum[ow % 2] = fma(read(from, w.at(ow, kw)), load_cell(grad, ow), sum[ow % 2]);
   }
-  return add8(sum[0], sum[1]);
+  return add(sum[0], sum[1]);
 }
 
 template <class T, class Read>
@@ -175,7 +175,7 @@ void grad_kernel_any(const Window& window, const TensorView& x, const TensorView
   const std::int64_t run = rows_in_a_run(w);
   for (std::int64_t kh = 0; kh < h.kernel; ++kh)
     for (std::int64_t kw = 0; kw < w.kernel; ++kw) {
-      Sum8 total;
+      LaneSums total;
       for (std::int64_t n = 0; n < dy.spec.shape[0]; ++n)
         for (std::int64_t oh = 0; oh < h.out; oh += run)
           total.add(tap_over_rows(window, plane<T>(x, n, block), plane<T>(dy, n, block), read, kh,
@@ -190,12 +190,12 @@ void grad_kernel_three(const Window& window, const TensorView& x, const TensorVi
                        std::int64_t block, Read read, float* dw) {
   const Slide &h = window.h, &w = window.w;
   const std::int64_t run = rows_in_a_run(w);
-  Sum8 total[9];
+  LaneSums total[9];
   for (std::int64_t n = 0; n < dy.spec.shape[0]; ++n) {
     const T* from = plane<T>(x, n, block);
     const T* grad = plane<T>(dy, n, block);
     for (std::int64_t start = 0; start < h.out; start += run) {
-      Vec8 sum[9] = {};
+      Vec sum[9] = {};
       for_each_stretch(window, {start, std::min(start + run, h.out)},
                        [&]<class Size>(Size, const Stretch& stretch) {
                          add_stretch<Size>(from, grad, stretch, read, sum);
@@ -295,4 +295,4 @@ void bn_depthwise_grad_kernel(const Attrs& attrs, const Args& args) noexcept {
   });
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

@@ -2,13 +2,13 @@
 
 #include "kernels/convolution_shape.h"
 #include "kernels/simd/plane.h"
-#include "kernels/simd/transpose.h"
+#include "kernels/transpose.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 namespace {
 
 // How the channels of the input and the weights lie. A plain image is one block of few channels
-// whose planes are far apart; a blocked one has many blocks whose 8 channels are neighbours.
+// whose planes are far apart; a blocked one has many blocks whose channels are neighbours.
 struct Layouts {
   std::int64_t lanes;         // channels in a block
   std::int64_t in_blocks;     // blocks of input channels in a group
@@ -31,7 +31,7 @@ struct Layouts {
   std::int64_t first_input(std::int64_t out) const { return out / out_blocks * in_blocks; }
 };
 
-// Weights of one pair of blocks and one tap: lanes x 8.
+// Weights of one pair of blocks and one tap: lanes x kLanes.
 std::int64_t tap_weights(const ConvolutionShape& s, const Layouts& l, std::int64_t out,
                          std::int64_t in, std::int64_t kh, std::int64_t kw) {
   const Slide &h = s.window.h, &w = s.window.w;
@@ -56,7 +56,8 @@ class ForwardJob final : public Job {
         for (std::int64_t oh = 0; oh < s_.window.h.out; ++oh) {
           std::int64_t ow = 0;
           for (; ow < inner.first; ++ow) cells<1, T>(args, n, out, oh, ow);
-          for (; ow + 6 <= inner.last; ow += 6) cells<6, T>(args, n, out, oh, ow);
+          for (; ow + kSumRows <= inner.last; ow += kSumRows)
+            cells<kSumRows, T>(args, n, out, oh, ow);
           for (; ow < s_.window.w.out; ++ow) cells<1, T>(args, n, out, oh, ow);
         }
   }
@@ -70,10 +71,10 @@ class ForwardJob final : public Job {
     const float* weights = args.in[1].as<float>();
     const Range rows = h.taps(oh), columns = w.taps(ow);
     const std::int64_t step = w.stride * l_.cell_step;
-    const Vec8 bias =
-        s_.bias == 0 ? zero8()
-                     : load_part8(args.in[2].as<float>() + out * kLanes, s_.bias - out * kLanes);
-    Vec8 sum[kCells];
+    const Vec bias = s_.bias == 0
+                         ? zero()
+                         : load_part(args.in[2].as<float>() + out * kLanes, s_.bias - out * kLanes);
+    Vec sum[kCells];
     for (auto& cell : sum) cell = bias;
     for (std::int64_t in = 0; in < l_.in_blocks; ++in)
       for (std::int64_t kh = rows.first; kh < rows.last; ++kh)
@@ -82,9 +83,9 @@ class ForwardJob final : public Job {
               x + in * l_.block_step + (h.at(oh, kh) * w.in + w.at(ow, kw)) * l_.cell_step;
           const float* tap = weights + tap_weights(s_, l_, out, in, kh, kw);
           for (std::int64_t c = 0; c < l_.lanes; ++c) {
-            const Vec8 weight = load_cell(tap, c);
+            const Vec weight = load_cell(tap, c);
             for (int i = 0; i < kCells; ++i)
-              sum[i] = fma8(splat8(from + i * step + c * l_.channel_step), weight, sum[i]);
+              sum[i] = fma(splat(from + i * step + c * l_.channel_step), weight, sum[i]);
           }
         }
     T* y = plane<T>(args.out[0], n, out);
@@ -103,11 +104,13 @@ class GradInputJob final : public Job {
 
   void run(const Args& args) noexcept override {
     float* turned = reinterpret_cast<float*>(args.scratch);
-    transpose_blocks(s_.weights() / (kLanes * kLanes), args.in[1].as<float>(), turned);
+    transpose_blocks(kLanes, s_.weights() / (kLanes * kLanes), args.in[1].as<float>(), turned);
     with_element(args.in[0], [&]<class T>() { run_as<T>(args, turned); });
   }
 
  private:
+  static constexpr int kCells = kSumRows * 2 / 3;  // side by side
+
   template <class T>
   void run_as(const Args& args, const float* turned) const {
     const Slide& w = s_.window.w;
@@ -118,12 +121,12 @@ class GradInputJob final : public Job {
           // Cells a stride apart see the same taps of neighbouring windows.
           for (std::int64_t first = 0; first < std::min(w.stride, w.in); ++first)
             for (std::int64_t iw = first; iw < w.in;) {
-              const bool wide = is_inner(iw, 4);
+              const bool wide = is_inner(iw, kCells);
               if (wide)
-                cells<4, T>(args, turned, n, in, ih, iw);
+                cells<kCells, T>(args, turned, n, in, ih, iw);
               else
                 cells<1, T>(args, turned, n, in, ih, iw);
-              iw += (wide ? 4 : 1) * w.stride;
+              iw += (wide ? kCells : 1) * w.stride;
             }
   }
 
@@ -144,13 +147,13 @@ class GradInputJob final : public Job {
     return true;
   }
 
-  template <int kCells, class T>
+  template <int kCount, class T>
   void cells(const Args& args, const float* turned, std::int64_t n, std::int64_t in,
              std::int64_t ih, std::int64_t iw) const {
     const Slide &h = s_.window.h, &w = s_.window.w;
     const std::int64_t group = in / l_.in_blocks;
-    Vec8 sum[kCells];
-    for (auto& cell : sum) cell = zero8();
+    Vec sum[kCount];
+    for (auto& cell : sum) cell = zero();
     for (std::int64_t out = group * l_.out_blocks; out < (group + 1) * l_.out_blocks; ++out) {
       const T* dy = plane<T>(args.in[0], n, out);
       for (std::int64_t kh = 0; kh < h.kernel; ++kh) {
@@ -162,15 +165,15 @@ class GradInputJob final : public Job {
           const T* from = dy + (oh * w.out + ow) * kLanes;
           const float* tap = turned + tap_weights(s_, l_, out, in % l_.in_blocks, kh, kw);
           for (std::int64_t c = 0; c < kLanes; ++c) {
-            const Vec8 weight = load_cell(tap, c);
-            for (int i = 0; i < kCells; ++i)
-              sum[i] = fma8(splat8(from + i * kLanes + c), weight, sum[i]);
+            const Vec weight = load_cell(tap, c);
+            for (int i = 0; i < kCount; ++i)
+              sum[i] = fma(splat(from + i * kLanes + c), weight, sum[i]);
           }
         }
       }
     }
     T* dx = plane<T>(args.out[0], n, in);
-    for (int i = 0; i < kCells; ++i) store_cell(dx, ih * w.in + iw + i * w.stride, sum[i]);
+    for (int i = 0; i < kCount; ++i) store_cell(dx, ih * w.in + iw + i * w.stride, sum[i]);
   }
 
   ConvolutionShape s_;
@@ -205,31 +208,31 @@ class GradKernelJob final : public Job {
                 case 2: add_plane<2>(x, dy, kh, kw, to); break;
                 case 3: add_plane<3>(x, dy, kh, kw, to); break;
                 case 4: add_plane<4>(x, dy, kh, kw, to); break;
-                default: add_plane<8>(x, dy, kh, kw, to); break;
+                default: add_plane<kLanes>(x, dy, kh, kw, to); break;
               }
             }
         }
       }
   }
 
-  // Adds the products of one plane at one tap to kChannels x 8 weights.
+  // Adds the products of one plane at one tap to kChannels x kLanes weights.
   template <int kChannels, class T>
   void add_plane(const T* x, const T* dy, std::int64_t kh, std::int64_t kw, float* dw) const {
     const Slide &h = s_.window.h, &w = s_.window.w;
     const std::int64_t step = w.stride * l_.cell_step, channel = l_.channel_step;
     const Range rows = h.outputs(kh), columns = w.outputs(kw);
-    Vec8 sum[kChannels];
-    for (int c = 0; c < kChannels; ++c) sum[c] = zero8();
+    Vec sum[kChannels];
+    for (int c = 0; c < kChannels; ++c) sum[c] = zero();
     for (std::int64_t oh = rows.first; oh < rows.last; ++oh) {
       const T* from = x + (h.at(oh, kh) * w.in + w.at(columns.first, kw)) * l_.cell_step;
       const T* grads = dy + oh * w.out * kLanes;
       for (std::int64_t ow = columns.first; ow < columns.last; ++ow, from += step) {
-        const Vec8 grad = load_cell(grads, ow);
-#pragma GCC unroll 8
-        for (int c = 0; c < kChannels; ++c) sum[c] = fma8(splat8(from + c * channel), grad, sum[c]);
+        const Vec grad = load_cell(grads, ow);
+#pragma GCC unroll 16
+        for (int c = 0; c < kChannels; ++c) sum[c] = fma(splat(from + c * channel), grad, sum[c]);
       }
     }
-    for (int c = 0; c < kChannels; ++c) store_cell(dw, c, add8(load_cell(dw, c), sum[c]));
+    for (int c = 0; c < kChannels; ++c) store_cell(dw, c, add(load_cell(dw, c), sum[c]));
   }
 
   ConvolutionShape s_;
@@ -253,4 +256,4 @@ std::unique_ptr<Job> prepare_direct_grad_kernel(const Call& call) {
   return make_job<GradKernelJob>(read_grad_kernel(call));
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

@@ -3,13 +3,14 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "kernels/runs.h"
 #include "kernels/simd/plane.h"
-#include "kernels/simd/runs.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 namespace {
 
-// Applies vector(i) to whole groups of 8 floats and scalar(i) to what is left of a plain tensor.
+// Applies vector(i) to whole groups of kLanes floats and scalar(i) to what is left of a plain
+// tensor.
 template <class Vector, class Scalar>
 void over_run(std::int64_t length, Vector vector, Scalar scalar) {
   std::int64_t i = 0;
@@ -45,18 +46,18 @@ float slope_at(Curve curve, float saved, float alpha) {
 }
 
 template <Curve curve>
-Vec8 rectified(Vec8 x, Vec8 alpha) {
-  if constexpr (curve == Curve::leaky_relu) return select8(greater8(x, zero8()), x, mul8(x, alpha));
-  const Vec8 y = max8(x, zero8());
-  return curve == Curve::relu6 ? min8(y, splat8(6.0F)) : y;
+Vec rectified(Vec x, Vec alpha) {
+  if constexpr (curve == Curve::leaky_relu) return select(greater(x, zero()), x, mul(x, alpha));
+  const Vec y = max(x, zero());
+  return curve == Curve::relu6 ? min(y, splat(6.0F)) : y;
 }
 
 template <Curve curve>
-Vec8 rectified_grad(Vec8 dy, Vec8 saved, Vec8 alpha) {
-  const Vec8 above = greater8(saved, zero8());
-  if constexpr (curve == Curve::leaky_relu) return select8(above, dy, mul8(dy, alpha));
-  if constexpr (curve == Curve::relu6) return and8(dy, and8(above, less8(saved, splat8(6.0F))));
-  return and8(dy, above);
+Vec rectified_grad(Vec dy, Vec saved, Vec alpha) {
+  const Vec above = greater(saved, zero());
+  if constexpr (curve == Curve::leaky_relu) return select(above, dy, mul(dy, alpha));
+  if constexpr (curve == Curve::relu6) return both(dy, both(above, less(saved, splat(6.0F))));
+  return both(dy, above);
 }
 
 // Calls body.template operator()<curve>() if the curve is one of the rectifiers.
@@ -69,34 +70,6 @@ bool if_rectifier(Curve curve, Body body) {
     default: return false;
   }
 }
-
-}  // namespace
-
-std::optional<Curve> find_curve(std::string_view name) {
-  if (name == "relu") return Curve::relu;
-  if (name == "relu6") return Curve::relu6;
-  if (name == "leaky_relu") return Curve::leaky_relu;
-  if (name == "sigmoid") return Curve::sigmoid;
-  if (name == "swish") return Curve::swish;
-  if (name == "tanh") return Curve::tanh;
-  return std::nullopt;
-}
-
-void clear_padding(const TensorView& view) noexcept {
-  if (view.spec.layout != Layout::blocked || view.spec.shape[1] % kLanes == 0) return;
-  const std::int64_t size = size_of(view.spec.dtype);
-  const std::int64_t used = view.spec.shape[1] % kLanes;
-  const std::int64_t pixels = view.spec.shape[2] * view.spec.shape[3];
-  for (std::int64_t n = 0; n < view.spec.shape[0]; ++n) {
-    std::byte* block =
-        view.data + (n * view.image_stride + view.spec.shape[1] / kLanes * pixels * kLanes) * size;
-    for (std::int64_t p = 0; p < pixels; ++p)
-      for (std::int64_t byte = used * size; byte < kLanes * size; ++byte)
-        block[p * kLanes * size + byte] = std::byte{0};
-  }
-}
-
-namespace {
 
 template <class T>
 void activate(const Attrs& attrs, const Args& args) {
@@ -112,7 +85,7 @@ void activate(const Attrs& attrs, const Args& args) {
       const float leak = alpha;  // here, because Clang 14 does not find it from the lambdas
       over_run(
           runs.length_of(r),
-          [&](auto i) { store8(to + i, rectified<kind>(load8(from + i), splat8(leak))); },
+          [&](auto i) { store(to + i, rectified<kind>(load(from + i), splat(leak))); },
           [&](auto i) { to[i] = curve_at(kind, from[i], leak); });
     }
   });
@@ -142,7 +115,7 @@ void activate_back(const Attrs& attrs, const Args& args) {
       over_run(
           runs.length_of(r),
           [&](auto i) {
-            store8(to + i, rectified_grad<kind>(load8(from + i), load8(judge + i), splat8(leak)));
+            store(to + i, rectified_grad<kind>(load(from + i), load(judge + i), splat(leak)));
           },
           [&](auto i) { to[i] = from[i] * slope_at(kind, judge[i], leak); });
     }
@@ -172,9 +145,9 @@ void add_terms(const Attrs& attrs, const Args& args) {
     over_run(
         runs.length_of(r),
         [&](auto i) {
-          Vec8 sum = load8(term(0) + i);
-          for (std::size_t t = 1; t < last; ++t) sum = add8(sum, load8(term(t) + i));
-          store8(to + i, fma8(load8(final_term + i), splat8(factor), sum));
+          Vec sum = load(term(0) + i);
+          for (std::size_t t = 1; t < last; ++t) sum = add(sum, load(term(t) + i));
+          store(to + i, fma(load(final_term + i), splat(factor), sum));
         },
         [&](auto i) {
           float sum = term(0)[i];
@@ -198,4 +171,4 @@ void add(const Attrs& attrs, const Args& args) noexcept {
   with_element(args.in[0], [&]<class T>() { add_terms<T>(attrs, args); });
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

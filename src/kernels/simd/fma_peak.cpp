@@ -6,9 +6,9 @@
 #include <chrono>
 #include <cstdint>
 
-#include "kernels/simd/vec8.h"
+#include "kernels/simd/vec.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 namespace {
 
 constexpr int kChains = 12;  // enough independent sums to hide the latency of two units
@@ -16,15 +16,15 @@ constexpr std::int64_t kRounds = 4'000'000;
 
 // Returns something that depends on every operation, so that none is left out.
 float spin(float seed) {
-  Vec8 sums[kChains];
-  for (int i = 0; i < kChains; ++i) sums[i] = splat8(seed + static_cast<float>(i));
-  const Vec8 a = splat8(0.999999F);
-  const Vec8 b = splat8(1e-6F);
+  Vec sums[kChains];
+  for (int i = 0; i < kChains; ++i) sums[i] = splat(seed + static_cast<float>(i));
+  const Vec a = splat(0.999999F);
+  const Vec b = splat(1e-6F);
   for (std::int64_t round = 0; round < kRounds; ++round)
-    for (Vec8& sum : sums) sum = fma8(sum, a, b);
-  Vec8 total = zero8();
-  for (const Vec8& sum : sums) total = add8(total, sum);
-  return first8(total);
+    for (Vec& sum : sums) sum = fma(sum, a, b);
+  Vec total = zero();
+  for (const Vec& sum : sums) total = add(total, sum);
+  return first_lane(total);
 }
 
 }  // namespace
@@ -43,11 +43,11 @@ double measure_fma_peak_gflops() {
     }
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    const double flops = 2.0 * 8 * kChains * static_cast<double>(kRounds) * threads;
+    const double flops = 2.0 * kLanes * kChains * static_cast<double>(kRounds) * threads;
     best = std::max(best, flops / seconds * 1e-9);
   }
   // Never true; keeps the loops from being left out.
   return sink == 0.123456F ? 0 : best;
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/simd/exp8.h"
+#include "kernels/simd/exp.h"
 #include "tensor/spec.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 namespace {
 
 // Lanes that belong to one anchor.
@@ -39,38 +39,32 @@ struct Anchors {
   std::uint32_t all = 0;  // lanes that are channels
 };
 
-Vec8 lanes_of(std::uint32_t bits) {
-  const Ints8 each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-  return floats_of8(equal8(and8(splat_ints8(bits), each), each));
-}
-
 // Slopes of one cell; adds to `loss`. The other target is the same with the sign of x turned.
 template <bool focuses>
-Vec8 slopes_of(const FocalRule& rule, Vec8 x, Vec8 is_positive, Vec8 counts, Sum8& loss) {
-  const Vec8 sign = splat8(-0.0F);
-  const Vec8 turn = unless8(is_positive, sign);
-  const Vec8 z = _mm256_xor_ps(x, turn);
-  const Vec8 e = exp_of_negative8(_mm256_or_ps(z, sign));
-  const Vec8 log_p = sub8(min8(zero8(), z), log1p_of_unit8(e));
-  const Vec8 share = div8(splat8(1.0F), add8(e, splat8(1.0F)));
-  const Vec8 other = mul8(e, share);
-  const Vec8 below = less8(z, zero8());
-  const Vec8 p = select8(below, other, share);
-  const Vec8 q = select8(below, share, other);
-  Vec8 weight = select8(is_positive, splat8(rule.positive), splat8(rule.negative));
-  if (focuses) weight = mul8(weight, mul8(q, q));
-  loss.add(and8(counts, mul8(weight, log_p)));
-  const Vec8 inner =
-      focuses ? fma8(add8(p, p), log_p, _mm256_xor_ps(q, sign)) : _mm256_xor_ps(q, sign);
-  return and8(counts, _mm256_xor_ps(mul8(weight, inner), turn));
+Vec slopes_of(const FocalRule& rule, Vec x, Vec is_positive, Vec counts, LaneSums& loss) {
+  const Vec sign = splat(-0.0F);
+  const Vec turn = unless(is_positive, sign);
+  const Vec z = differing(x, turn);
+  const Vec e = exp_of_negative(either(z, sign));
+  const Vec log_p = sub(min(zero(), z), log1p_of_unit(e));
+  const Vec share = div(splat(1.0F), add(e, splat(1.0F)));
+  const Vec other = mul(e, share);
+  const Vec below = less(z, zero());
+  const Vec p = select(below, other, share);
+  const Vec q = select(below, share, other);
+  Vec weight = select(is_positive, splat(rule.positive), splat(rule.negative));
+  if (focuses) weight = mul(weight, mul(q, q));
+  loss.add(both(counts, mul(weight, log_p)));
+  const Vec inner = focuses ? fma(add(p, p), log_p, differing(q, sign)) : differing(q, sign);
+  return both(counts, differing(mul(weight, inner), turn));
 }
 
 template <bool focuses, class T>
 double sum(const FocalRule& rule, const FocalBlock<T>& block) noexcept {
   const Anchors anchors(block);
-  const Vec8 weight = splat8(block.weight);
-  const Vec8 everything = lanes_of(anchors.all);
-  Sum8 loss;
+  const Vec weight = splat(block.weight);
+  const Vec everything = lanes_of(anchors.all);
+  LaneSums loss;
   bool possible = true;
   for (std::int64_t cell = 0; cell < block.cells; ++cell) {
     std::uint32_t counted = anchors.all;
@@ -91,10 +85,10 @@ double sum(const FocalRule& rule, const FocalBlock<T>& block) noexcept {
       if (lane >= lanes.first && lane < lanes.end) positive |= 1U << lane;
     }
     const bool plain_cell = positive == 0 && counted == anchors.all;
-    const Vec8 slopes = slopes_of<focuses>(rule, load8(block.x + cell * kLanes),
-                                           plain_cell ? zero8() : lanes_of(positive),
-                                           plain_cell ? everything : lanes_of(counted), loss);
-    store8(block.slopes + cell * kLanes, mul8(slopes, weight));
+    const Vec slopes = slopes_of<focuses>(rule, load(block.x + cell * kLanes),
+                                          plain_cell ? zero() : lanes_of(positive),
+                                          plain_cell ? everything : lanes_of(counted), loss);
+    store(block.slopes + cell * kLanes, mul(slopes, weight));
   }
   double parts[kLanes];
   loss.store(parts);
@@ -105,11 +99,11 @@ double sum(const FocalRule& rule, const FocalBlock<T>& block) noexcept {
 
 }  // namespace
 
-double focal_loss(const FocalRule& rule, const FocalBlock<float>& block) noexcept {
+double focal_floats(const FocalRule& rule, const FocalBlock<float>& block) noexcept {
   return rule.focuses ? sum<true>(rule, block) : sum<false>(rule, block);
 }
-double focal_loss(const FocalRule& rule, const FocalBlock<Bf16>& block) noexcept {
+double focal_shorts(const FocalRule& rule, const FocalBlock<Bf16>& block) noexcept {
   return rule.focuses ? sum<true>(rule, block) : sum<false>(rule, block);
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

@@ -7,7 +7,7 @@
 #include "kernels/simd/plane.h"
 #include "kernels/window.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 
 // Cells q in [q, stop) of one row, a stride apart; cell q meets tap kw = first_tap + j * stride of
 // window q - j in each row of windows. By value: a store of a vector may alias whatever is reached
@@ -16,12 +16,12 @@ template <std::size_t kRows, int kTaps, class Row, class T>
 void gather_cells(std::array<Row, kRows> rows, std::int64_t q, std::int64_t stop,
                   std::int64_t first_tap, std::int64_t stride, T* dx) {
   for (; q < stop; ++q, dx += stride * kLanes) {
-    Vec8 sum = zero8();
+    Vec sum = zero();
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
-      for (int j = 0; j < kTaps; ++j) sum = add8(sum, rows[r](q - j, first_tap + j * stride));
-    store8(dx, sum);
+      for (int j = 0; j < kTaps; ++j) sum = add(sum, rows[r](q - j, first_tap + j * stride));
+    store(dx, sum);
   }
 }
 
@@ -50,12 +50,12 @@ void gather_plane(const Window& window, Range fast, T* dx, RowOf row_of, Edge ed
       };
       const auto slow_until = [&](std::int64_t stop) {
         for (; q < stop; ++q) {
-          Vec8 sum = zero8();
+          Vec sum = zero();
           for (std::int64_t oh = begin; oh < end; ++oh)
             for (std::int64_t j = 0; j < taps; ++j)
               if (q - j >= 0 && q - j < w.out)
-                sum = add8(sum, edge(oh, q - j, reach - oh * h.stride, r + j * w.stride));
-          store8(cell(q), sum);
+                sum = add(sum, edge(oh, q - j, reach - oh * h.stride, r + j * w.stride));
+          store(cell(q), sum);
         }
       };
       const auto fast_until = [&]<int kTaps>(std::int64_t stop,
@@ -84,4 +84,4 @@ void gather_plane(const Window& window, Range fast, T* dx, RowOf row_of, Edge ed
   }
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

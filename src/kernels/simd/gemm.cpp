@@ -4,25 +4,25 @@
 
 #include <algorithm>
 
-#include "kernels/simd/vec8.h"
+#include "kernels/simd/vec.h"
 #include "tensor/spec.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 namespace {
 
-// The micro-kernel keeps a 6 x 16 tile of C in 12 of the 16 registers.
-constexpr std::int64_t kTileM = 6;
-constexpr std::int64_t kTileN = 16;
+// The micro-kernel keeps a tile of C in three quarters of the registers.
+constexpr std::int64_t kTileM = kSumRows;
+constexpr std::int64_t kTileN = 2 * kLanes;
 // A task multiplies panels of these sizes: A (96 KiB) and B (at most 256 KiB) stay in a 512 KiB L2
 // cache.
-constexpr std::int64_t kBlockM = 16 * kTileM;
-constexpr std::int64_t kBlockN = 16 * kTileN;
+constexpr std::int64_t kBlockM = 96;
+constexpr std::int64_t kBlockN = 256;
 constexpr std::int64_t kBlockK = 256;
 
 std::int64_t blocks(std::int64_t size, std::int64_t block) { return (size + block - 1) / block; }
 
-// Rows [0, m) x columns [0, k) of `a` as tiles of 6 rows, each [k][6], short ones filled up with
-// zeros.
+// Rows [0, m) x columns [0, k) of `a` as tiles of kTileM rows, each [k][kTileM], short ones
+// filled up with zeros.
 void pack_a(const MatrixView& a, std::int64_t m, std::int64_t k, float* to) {
   for (std::int64_t i = 0; i < m; i += kTileM, to += kTileM * k) {
     const std::int64_t rows = std::min(kTileM, m - i);
@@ -38,25 +38,25 @@ void pack_a(const MatrixView& a, std::int64_t m, std::int64_t k, float* to) {
   }
 }
 
-// Rows [0, k) x columns [0, n) of `b` as tiles of 16 columns, each [k][16], short ones filled up
-// with zeros. Walks along the rows of what lies in memory, which may be far apart.
+// Rows [0, k) x columns [0, n) of `b` as tiles of kTileN columns, each [k][kTileN], short ones
+// filled up with zeros. Walks along the rows of what lies in memory, which may be far apart.
 void pack_b(const MatrixView& b, std::int64_t k, std::int64_t n, float* to) {
   const std::int64_t whole = n / kTileN * kTileN;
   if (b.column == 1) {
     for (std::int64_t p = 0; p < k; ++p) {
       const float* from = b.data + p * b.row;
       for (std::int64_t j = 0; j < whole; j += kTileN) {
-        store8(to + j * k + p * kTileN, load8(from + j));
-        store8(to + j * k + p * kTileN + 8, load8(from + j + 8));
+        store(to + j * k + p * kTileN, load(from + j));
+        store(to + j * k + p * kTileN + kLanes, load(from + j + kLanes));
       }
     }
   } else {
     for (std::int64_t j = 0; j < whole; j += kTileN) {
       float* tile = to + j * k;
       std::int64_t p = 0;
-      for (; p + 8 <= k; p += 8)
-        for (std::int64_t c = 0; c < kTileN; c += 8)
-          transpose_8x8(b.data + (j + c) * b.column + p, b.column, tile + p * kTileN + c, kTileN);
+      for (; p + kLanes <= k; p += kLanes)
+        for (std::int64_t c = 0; c < kTileN; c += kLanes)
+          transpose_block(b.data + (j + c) * b.column + p, b.column, tile + p * kTileN + c, kTileN);
       for (; p < k; ++p)
         for (std::int64_t c = 0; c < kTileN; ++c)
           tile[p * kTileN + c] = b.data[p + (j + c) * b.column];
@@ -78,27 +78,27 @@ struct Target {
 };
 
 void multiply_tile(const float* a, const float* b, std::int64_t k, Target target) {
-  Vec8 sum[kTileM][2];
-  for (auto& row : sum) row[0] = row[1] = zero8();
+  Vec sum[kTileM][2];
+  for (auto& row : sum) row[0] = row[1] = zero();
   for (std::int64_t p = 0; p < k; ++p, a += kTileM, b += kTileN) {
-    const Vec8 left = load8(b), right = load8(b + 8);
-#pragma GCC unroll 6
+    const Vec left = load(b), right = load(b + kLanes);
+#pragma GCC unroll 12
     for (int r = 0; r < kTileM; ++r) {
-      const Vec8 value = splat8(a + r);
-      sum[r][0] = fma8(value, left, sum[r][0]);
-      sum[r][1] = fma8(value, right, sum[r][1]);
+      const Vec value = splat(a + r);
+      sum[r][0] = fma(value, left, sum[r][0]);
+      sum[r][1] = fma(value, right, sum[r][1]);
     }
   }
   const float* added = target.first ? target.bias : target.c;
   const std::int64_t added_row = target.first ? 0 : target.row;
-#pragma GCC unroll 6
+#pragma GCC unroll 12
   for (int r = 0; r < kTileM; ++r) {
     if (added != nullptr) {
-      sum[r][0] = add8(load8(added + r * added_row), sum[r][0]);
-      sum[r][1] = add8(load8(added + r * added_row + 8), sum[r][1]);
+      sum[r][0] = add(load(added + r * added_row), sum[r][0]);
+      sum[r][1] = add(load(added + r * added_row + kLanes), sum[r][1]);
     }
-    store8(target.c + r * target.row, sum[r][0]);
-    store8(target.c + r * target.row + 8, sum[r][1]);
+    store(target.c + r * target.row, sum[r][0]);
+    store(target.c + r * target.row + kLanes, sum[r][1]);
   }
 }
 
@@ -115,34 +115,35 @@ void multiply_edge(const float* a, const float* b, std::int64_t k, const Target&
     std::copy_n(aside + r * kTileN, columns, target.c + r * target.row);
 }
 
+// Columns that one task works on: two tasks a thread where the matrix allows it; narrower blocks
+// pack A too often.
+std::int64_t block_n(const GemmShape& s) {
+  const std::int64_t wanted = blocks(2 * s.threads, blocks(s.m, kBlockM));
+  return std::clamp(round_up(blocks(s.n, wanted), kTileN),
+                    std::min<std::int64_t>(64, round_up(s.n, kTileN)), kBlockN);
+}
+
 }  // namespace
 
-Gemm::Gemm(std::int64_t m, std::int64_t n, std::int64_t k, int threads)
-    : m_(m), n_(n), k_(k), threads_(threads) {
-  // Two tasks a thread where the matrix allows it; narrower blocks pack A too often.
-  const std::int64_t wanted = blocks(2 * threads, blocks(m, kBlockM));
-  block_n_ = std::clamp(round_up(blocks(n, wanted), kTileN),
-                        std::min(4 * kTileN, round_up(n, kTileN)), kBlockN);
+std::int64_t gemm_scratch(const GemmShape& s) noexcept {
+  const std::int64_t k = std::min(s.k, kBlockK), m = round_up(std::min(s.m, kBlockM), kTileM);
+  return s.threads * round_up(4 * k * (m + block_n(s)), 64);
 }
 
-std::int64_t Gemm::scratch() const {
-  const std::int64_t k = std::min(k_, kBlockK), m = round_up(std::min(m_, kBlockM), kTileM);
-  return threads_ * round_up(4 * k * (m + block_n_), 64);
-}
-
-void Gemm::run(const MatrixView& a, const MatrixView& b, const float* bias, float* c,
-               std::int64_t c_row, std::byte* scratch) const noexcept {
-  const std::int64_t rows = blocks(m_, kBlockM), columns = blocks(n_, block_n_);
-  const std::int64_t share = this->scratch() / threads_;
-#pragma omp parallel for num_threads(threads_) collapse(2) schedule(dynamic)
+void run_gemm(const GemmShape& s, const MatrixView& a, const MatrixView& b, const float* bias,
+              float* c, std::int64_t c_row, std::byte* scratch) noexcept {
+  const std::int64_t width = block_n(s);
+  const std::int64_t rows = blocks(s.m, kBlockM), columns = blocks(s.n, width);
+  const std::int64_t share = gemm_scratch(s) / s.threads;
+#pragma omp parallel for num_threads(s.threads) collapse(2) schedule(dynamic)
   for (std::int64_t column = 0; column < columns; ++column)
     for (std::int64_t row = 0; row < rows; ++row) {
-      const std::int64_t i0 = row * kBlockM, j0 = column * block_n_;
-      const std::int64_t m = std::min(kBlockM, m_ - i0), n = std::min(block_n_, n_ - j0);
+      const std::int64_t i0 = row * kBlockM, j0 = column * width;
+      const std::int64_t m = std::min(kBlockM, s.m - i0), n = std::min(width, s.n - j0);
       auto* packed_b = reinterpret_cast<float*>(scratch + omp_get_thread_num() * share);
-      float* packed_a = packed_b + std::min(k_, kBlockK) * block_n_;
-      for (std::int64_t p0 = 0; p0 < k_; p0 += kBlockK) {
-        const std::int64_t k = std::min(kBlockK, k_ - p0);
+      float* packed_a = packed_b + std::min(s.k, kBlockK) * width;
+      for (std::int64_t p0 = 0; p0 < s.k; p0 += kBlockK) {
+        const std::int64_t k = std::min(kBlockK, s.k - p0);
         pack_a({a.data + i0 * a.row + p0 * a.column, a.row, a.column}, m, k, packed_a);
         pack_b({b.data + p0 * b.row + j0 * b.column, b.row, b.column}, k, n, packed_b);
         for (std::int64_t j = 0; j < n; j += kTileN)
@@ -159,4 +160,4 @@ void Gemm::run(const MatrixView& a, const MatrixView& b, const float* bias, floa
     }
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

@@ -2,7 +2,7 @@
 
 #include "kernels/simd/plane_sum.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 namespace {
 
 // Block `block` of row n of a pooled tensor: f32 in a plain one, whose last block may be cut short;
@@ -13,49 +13,49 @@ T* pooled_cell(const TensorView& y, std::int64_t n, std::int64_t block) {
 }
 
 template <class T>
-Vec8 load_pooled(const TensorView& y, std::int64_t n, std::int64_t block) {
-  if (y.spec.layout == Layout::blocked) return load8(pooled_cell<T>(y, n, block));
-  return load_part8(pooled_cell<float>(y, n, block), y.spec.shape[1] - block * kLanes);
+Vec load_pooled(const TensorView& y, std::int64_t n, std::int64_t block) {
+  if (y.spec.layout == Layout::blocked) return load(pooled_cell<T>(y, n, block));
+  return load_part(pooled_cell<float>(y, n, block), y.spec.shape[1] - block * kLanes);
 }
 
 template <class T>
-void store_pooled(const TensorView& y, std::int64_t n, std::int64_t block, Vec8 value) {
+void store_pooled(const TensorView& y, std::int64_t n, std::int64_t block, Vec value) {
   if (y.spec.layout == Layout::blocked)
-    store8(pooled_cell<T>(y, n, block), and8(value, channel_mask(y.spec.shape[1], block)));
+    store(pooled_cell<T>(y, n, block), both(value, channel_mask(y.spec.shape[1], block)));
   else
-    store_part8(pooled_cell<float>(y, n, block), value, y.spec.shape[1] - block * kLanes);
+    store_part(pooled_cell<float>(y, n, block), value, y.spec.shape[1] - block * kLanes);
 }
 
 template <class T>
-Vec8 mean_of(const T* x, std::int64_t cells) {
+Vec mean_of(const T* x, std::int64_t cells) {
   PlaneSum sum;
   sum.add_plane(x, cells);
   return sum.scaled(1.0 / static_cast<double>(cells));
 }
 
 template <class T>
-Vec8 maximum_of(const T* x, std::int64_t cells) {
-  Vec8 best = load_cell(x, 0);
+Vec maximum_of(const T* x, std::int64_t cells) {
+  Vec best = load_cell(x, 0);
   for (std::int64_t i = 1; i < cells; ++i) {
-    const Vec8 value = load_cell(x, i);
-    best = select8(greater8(value, best), value, best);
+    const Vec value = load_cell(x, i);
+    best = select(greater(value, best), value, best);
   }
   return best;
 }
 
 template <class T>
-void fill_plane(T* dx, std::int64_t cells, Vec8 value) {
+void fill_plane(T* dx, std::int64_t cells, Vec value) {
   for (std::int64_t i = 0; i < cells; ++i) store_cell(dx, i, value);
 }
 
 // Each lane of `dy` goes to the first cell that holds the lane's maximum.
 template <class T>
-void place_maximum(const T* x, Vec8 best, Vec8 dy, T* dx, std::int64_t cells) {
-  Vec8 open = all_lanes8();
+void place_maximum(const T* x, Vec best, Vec dy, T* dx, std::int64_t cells) {
+  Vec open = all_lanes();
   for (std::int64_t i = 0; i < cells; ++i) {
-    const Vec8 hit = and8(open, equal8(load_cell(x, i), best));
-    store_cell(dx, i, and8(dy, hit));
-    open = unless8(hit, open);
+    const Vec hit = both(open, equal(load_cell(x, i), best));
+    store_cell(dx, i, both(dy, hit));
+    open = unless(hit, open);
   }
 }
 
@@ -79,14 +79,14 @@ void spread(const Attrs& attrs, const Args& args) {
   const Shape& shape = dx.spec.shape;
   const std::int64_t cells = shape[2] * shape[3];
   const bool mean = attrs.word("kind") == "avg";
-  const Vec8 share = splat8(1.0f / static_cast<float>(cells));
+  const Vec share = splat(1.0f / static_cast<float>(cells));
 #pragma omp parallel for collapse(2)
   for (std::int64_t n = 0; n < shape[0]; ++n)
     for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block) {
-      const Vec8 grad = load_pooled<T>(dy, n, block);
+      const Vec grad = load_pooled<T>(dy, n, block);
       T* to = plane<T>(dx, n, block);
       if (mean)
-        fill_plane(to, cells, mul8(grad, share));
+        fill_plane(to, cells, mul(grad, share));
       else
         place_maximum(plane<T>(args.in[1], n, block), load_pooled<T>(args.in[2], n, block), grad,
                       to, cells);
@@ -103,4 +103,4 @@ void global_pool_grad(const Attrs& attrs, const Args& args) noexcept {
   with_element(args.out[0], [&]<class T>() { spread<T>(attrs, args); });
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

@@ -1,6 +1,6 @@
 #include "kernels/levels.h"
 
-#include "kernels/simd/ints8.h"
+#include "kernels/simd/eight.h"
 
 namespace plimsoll::kernels {
 namespace {
@@ -23,7 +23,7 @@ void look_up_any(const std::uint8_t* in, std::int64_t pixels, int channels, cons
       const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + 8));
       const __m128i bytes =
           _mm_or_si128(_mm_shuffle_epi8(low, from_low), _mm_shuffle_epi8(high, from_high));
-      store8(out + i, _mm256_i32gather_ps(levels.data(), _mm256_cvtepu8_epi32(bytes), 4));
+      eight::store(out + i, _mm256_i32gather_ps(levels.data(), _mm256_cvtepu8_epi32(bytes), 4));
     }
   }
   for (; i < pixels; ++i) out[i] = levels[in[i * channels]];

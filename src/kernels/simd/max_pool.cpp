@@ -1,10 +1,10 @@
 #include "kernels/max_pool.h"
 
 #include "kernels/simd/gather.h"
-#include "kernels/simd/ints8.h"
 #include "kernels/simd/stretch.h"
+#include "kernels/simd/vec.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 namespace {
 
 Window pool_window(const Attrs& attrs, const Shape& x, const Shape& y) {
@@ -14,15 +14,15 @@ Window pool_window(const Attrs& attrs, const Shape& x, const Shape& y) {
 
 // The greatest cell seen so far and which tap it was; of equals the first.
 struct Best {
-  Vec8 value;
-  Ints8 tap;
+  Vec value;
+  IntVec tap;
 
-  Best(Vec8 first, std::int64_t at) : value(first), tap(splat_ints8(at)) {}
+  Best(Vec first, std::int64_t at) : value(first), tap(splat_ints(at)) {}
 
-  void meet(Vec8 x, std::int64_t at) {
-    const Vec8 greater = greater8(x, value);
-    value = select8(greater, x, value);
-    tap = select8(bits_of8(greater), splat_ints8(at), tap);
+  void meet(Vec x, std::int64_t at) {
+    const Vec above = greater(x, value);
+    value = select(above, x, value);
+    tap = select(bits_of(above), splat_ints(at), tap);
   }
 };
 
@@ -34,17 +34,17 @@ struct HitRow {
   const std::uint8_t* taps;
   std::int64_t first_tap;
 
-  Vec8 operator()(std::int64_t ow, std::int64_t kw) const {
-    const Ints8 tap = splat_ints8(first_tap + kw);
-    const Ints8 hit = equal8(load_bytes8(taps + ow * kLanes), tap);
-    return and8(load_cell(dy, ow), floats_of8(hit));
+  Vec operator()(std::int64_t ow, std::int64_t kw) const {
+    const IntVec tap = splat_ints(first_tap + kw);
+    const IntVec hit = equal(load_bytes(taps + ow * kLanes), tap);
+    return both(load_cell(dy, ow), floats_of(hit));
   }
 };
 
 // One stretch of 3x3 windows. By value: see gather_cells.
 template <class Size, class T>
-void pool_stretch(const T* x, T* y, std::uint8_t* positions, Ints8 lanes, Stretch s) {
-  const Ints8 first_tap = splat_ints8(s.first_row * 3 + s.first_column);
+void pool_stretch(const T* x, T* y, std::uint8_t* positions, IntVec lanes, Stretch s) {
+  const IntVec first_tap = splat_ints(s.first_row * 3 + s.first_column);
   const T* corner = x + s.input * kLanes;
   for (std::int64_t i = 0; i < s.count; ++i, corner += s.next_window * kLanes) {
 #pragma GCC unroll 8
@@ -59,13 +59,13 @@ void pool_stretch(const T* x, T* y, std::uint8_t* positions, Ints8 lanes, Stretc
       const std::int64_t cell = s.output + t * s.next_output_row + i;
       store_cell(y, cell, best.value);
       if (positions != nullptr)
-        store_bytes8(positions + cell * kLanes, and8(add8(best.tap, first_tap), lanes));
+        store_bytes(positions + cell * kLanes, both(add(best.tap, first_tap), lanes));
     }
   }
 }
 
 template <class T>
-void pool_any(const Window& window, const T* x, T* y, std::uint8_t* positions, Ints8 lanes) {
+void pool_any(const Window& window, const T* x, T* y, std::uint8_t* positions, IntVec lanes) {
   const Slide &h = window.h, &w = window.w;
   for (std::int64_t oh = 0; oh < h.out; ++oh)
     for (std::int64_t ow = 0; ow < w.out; ++ow) {
@@ -79,12 +79,12 @@ void pool_any(const Window& window, const T* x, T* y, std::uint8_t* positions, I
           best.meet(cell(kh, kw), kh * w.kernel + kw);
       store_cell(y, oh * w.out + ow, best.value);
       if (positions != nullptr)
-        store_bytes8(positions + (oh * w.out + ow) * kLanes, and8(best.tap, lanes));
+        store_bytes(positions + (oh * w.out + ow) * kLanes, both(best.tap, lanes));
     }
 }
 
 template <class T>
-void pool_plane(const Window& window, const T* x, T* y, std::uint8_t* positions, Ints8 lanes) {
+void pool_plane(const Window& window, const T* x, T* y, std::uint8_t* positions, IntVec lanes) {
   if (window.h.kernel != 3 || window.w.kernel != 3) return pool_any(window, x, y, positions, lanes);
   for_each_stretch(window, {0, window.h.out}, [=]<class Size>(Size, const Stretch& stretch) {
     pool_stretch<Size>(x, y, positions, lanes, stretch);
@@ -101,7 +101,7 @@ void pool_images(const Attrs& attrs, const Args& args) {
     for (std::int64_t block = 0; block < blocks_of(shape[1]); ++block)
       pool_plane(window, plane<T>(x, n, block), plane<T>(y, n, block),
                  args.out.size() > 1 ? plane<std::uint8_t>(args.out[1], n, block) : nullptr,
-                 bits_of8(channel_mask(shape[1], block)));
+                 bits_of(channel_mask(shape[1], block)));
 }
 
 template <class T>
@@ -135,4 +135,4 @@ void max_pool_grad(const Attrs& attrs, const Args& args) noexcept {
   with_element(args.in[0], [&]<class T>() { hand_back<T>(attrs, args); });
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

@@ -1,9 +1,9 @@
 #include "kernels/resampling.h"
 
+#include <immintrin.h>
+
 #include <algorithm>
 #include <cstring>
-
-#include "kernels/simd/ints8.h"
 
 namespace plimsoll::kernels {
 namespace {

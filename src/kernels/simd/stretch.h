@@ -2,9 +2,10 @@
 // margins.
 #pragma once
 
+#include "kernels/simd/vec.h"
 #include "kernels/window.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 
 // Windows that see the same real taps: `tile` rows of Stretch::count windows each, the taps being
 // `rows` x `columns`.
@@ -71,4 +72,4 @@ void for_each_stretch(const Window& window, Range rows, Body body) {
   }
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "kernels/simd/vec8.h"
+#include "kernels/simd/vec.h"
 #include "tensor/spec.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 namespace {
 
 template <class T>
@@ -17,7 +17,7 @@ void take(const Grid& grid, const T* all, float* few) {
       const T* from = all + (p * grid.height + h * grid.stride_h) * grid.width * kLanes;
       float* to = few + (p * seen_h + h) * seen_w * kLanes;
       for (std::int64_t w = 0; w < seen_w; ++w)
-        store8(to + w * kLanes, load8(from + w * grid.stride_w * kLanes));
+        store(to + w * kLanes, load(from + w * grid.stride_w * kLanes));
     }
 }
 
@@ -32,15 +32,23 @@ void put_back(const Grid& grid, const float* few, T* all) {
       if (h % grid.stride_h != 0) continue;
       const float* from = few + (p * seen_h + h / grid.stride_h) * seen_w * kLanes;
       for (std::int64_t w = 0; w < seen_w; ++w)
-        store8(to + w * grid.stride_w * kLanes, load8(from + w * kLanes));
+        store(to + w * grid.stride_w * kLanes, load(from + w * kLanes));
     }
 }
 
 }  // namespace
 
-void subsample(const Grid& grid, const float* all, float* few) noexcept { take(grid, all, few); }
-void subsample(const Grid& grid, const Bf16* all, float* few) noexcept { take(grid, all, few); }
-void scatter(const Grid& grid, const float* few, float* all) noexcept { put_back(grid, few, all); }
-void scatter(const Grid& grid, const float* few, Bf16* all) noexcept { put_back(grid, few, all); }
+void subsample_floats(const Grid& grid, const float* all, float* few) noexcept {
+  take(grid, all, few);
+}
+void subsample_shorts(const Grid& grid, const Bf16* all, float* few) noexcept {
+  take(grid, all, few);
+}
+void scatter_floats(const Grid& grid, const float* few, float* all) noexcept {
+  put_back(grid, few, all);
+}
+void scatter_shorts(const Grid& grid, const float* few, Bf16* all) noexcept {
+  put_back(grid, few, all);
+}
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

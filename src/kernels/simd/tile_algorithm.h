@@ -1,4 +1,4 @@
-// A Cook-Toom algorithm in each direction, on tiles of 8 channels.
+// A Cook-Toom algorithm in each direction, on tiles of one block of channels.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include "kernels/simd/tile_transform.h"
 #include "kernels/window.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 
 // One direction: the matrices of cook_toom() under the names of what they are applied to.
 template <int m_, int r_, const auto& points>
@@ -41,33 +41,33 @@ struct TileAlgorithm {
   static constexpr int kReadsHigh = H::n, kReadsWide = W::n;  // cells that a tile reads
   static constexpr int kPoints = H::n * W::n;
 
-  static void transform_input(Vec8* cells, Vec8* to) {
-    Vec8 half[kPoints];
+  static void transform_input(Vec* cells, Vec* to) {
+    Vec half[kPoints];
     for (int j = 0; j < W::n; ++j) multiply_rows<H::kInput>(cells + j, W::n, half + j, W::n);
     for (int i = 0; i < H::n; ++i) multiply_rows<W::kInput>(half + i * W::n, 1, to + i * W::n, 1);
   }
-  static void transform_weights(const Vec8* taps, Vec8* to) {
-    Vec8 half[H::n * W::r];
+  static void transform_weights(const Vec* taps, Vec* to) {
+    Vec half[H::n * W::r];
     for (int j = 0; j < W::r; ++j) multiply_rows<H::kWeight>(taps + j, W::r, half + j, W::r);
     for (int i = 0; i < H::n; ++i) multiply_rows<W::kWeight>(half + i * W::r, 1, to + i * W::n, 1);
   }
   // Results from products; these are written over.
-  static void transform_output(Vec8* products, Vec8* to) {
-    Vec8 half[H::m * W::n];
+  static void transform_output(Vec* products, Vec* to) {
+    Vec half[H::m * W::n];
     for (int j = 0; j < W::n; ++j)
       multiply_columns<H::kOutputTurned>(products + j, W::n, half + j, W::n);
     for (int i = 0; i < H::m; ++i)
       multiply_columns<W::kOutputTurned>(half + i * W::n, 1, to + i * W::m, 1);
   }
   // The two transposes that the gradient of weights takes.
-  static void transform_gradient(const Vec8* cells, Vec8* to) {
-    Vec8 half[H::n * W::m];
+  static void transform_gradient(const Vec* cells, Vec* to) {
+    Vec half[H::n * W::m];
     for (int j = 0; j < W::m; ++j) multiply_rows<H::kOutputTurned>(cells + j, W::m, half + j, W::m);
     for (int i = 0; i < H::n; ++i)
       multiply_rows<W::kOutputTurned>(half + i * W::m, 1, to + i * W::n, 1);
   }
-  static void gather_weights(Vec8* products, Vec8* to) {
-    Vec8 half[H::r * W::n];
+  static void gather_weights(Vec* products, Vec* to) {
+    Vec half[H::r * W::n];
     for (int j = 0; j < W::n; ++j) multiply_columns<H::kWeight>(products + j, W::n, half + j, W::n);
     for (int i = 0; i < H::r; ++i)
       multiply_columns<W::kWeight>(half + i * W::n, 1, to + i * W::r, 1);
@@ -97,41 +97,41 @@ struct TileGrid {
 // plane's edges are zeros.
 template <int kHigh, int kWide, class T>
 inline void load_cells(const T* plane, std::int64_t height, std::int64_t width, std::int64_t top,
-                       std::int64_t left, Vec8* to) {
-  const T* from = plane + (top * width + left) * 8;
+                       std::int64_t left, Vec* to) {
+  const T* from = plane + (top * width + left) * kLanes;
   if (top >= 0 && left >= 0 && top + kHigh <= height && left + kWide <= width) {
-    for (int i = 0; i < kHigh; ++i, from += width * 8)
-      for (int j = 0; j < kWide; ++j) to[i * kWide + j] = load8(from + 8 * j);
+    for (int i = 0; i < kHigh; ++i, from += width * kLanes)
+      for (int j = 0; j < kWide; ++j) to[i * kWide + j] = load(from + kLanes * j);
     return;
   }
-  for (int i = 0; i < kHigh; ++i, from += width * 8)
+  for (int i = 0; i < kHigh; ++i, from += width * kLanes)
     for (int j = 0; j < kWide; ++j) {
       const bool is_inside = top + i >= 0 && top + i < height && left + j >= 0 && left + j < width;
-      to[i * kWide + j] = is_inside ? load8(from + 8 * j) : zero8();
+      to[i * kWide + j] = is_inside ? load(from + kLanes * j) : zero();
     }
 }
 
 template <int kHigh, int kWide, class T>
-inline void store_cells(const Vec8* from, T* plane, std::int64_t height, std::int64_t width,
+inline void store_cells(const Vec* from, T* plane, std::int64_t height, std::int64_t width,
                         std::int64_t top, std::int64_t left) {
   const std::int64_t high = height - top < kHigh ? height - top : kHigh;
   const std::int64_t wide = width - left < kWide ? width - left : kWide;
   for (std::int64_t i = 0; i < high; ++i)
     for (std::int64_t j = 0; j < wide; ++j)
-      store8(plane + ((top + i) * width + left + j) * 8, from[i * kWide + j]);
+      store(plane + ((top + i) * width + left + j) * kLanes, from[i * kWide + j]);
 }
 
 // The same in block `block` of an image, whatever its elements are.
 template <int kHigh, int kWide>
 inline void load_tile(const TensorView& images, std::int64_t image, std::int64_t block,
-                      std::int64_t top, std::int64_t left, Vec8* to) {
+                      std::int64_t top, std::int64_t left, Vec* to) {
   with_element(images, [&]<class T>() {
     load_cells<kHigh, kWide>(plane<T>(images, image, block), images.spec.shape[2],
                              images.spec.shape[3], top, left, to);
   });
 }
 template <int kHigh, int kWide>
-inline void store_tile(const Vec8* from, const TensorView& images, std::int64_t image,
+inline void store_tile(const Vec* from, const TensorView& images, std::int64_t image,
                        std::int64_t block, std::int64_t top, std::int64_t left) {
   with_element(images, [&]<class T>() {
     store_cells<kHigh, kWide>(from, plane<T>(images, image, block), images.spec.shape[2],
@@ -139,4 +139,4 @@ inline void store_tile(const Vec8* from, const TensorView& images, std::int64_t 
   });
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

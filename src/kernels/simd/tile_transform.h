@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "kernels/cook_toom.h"
-#include "kernels/simd/vec8.h"
+#include "kernels/simd/vec.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 
 // Whether row i + 1 is row i with every second sign turned: p and -p of Cook-Toom.
 template <int rows, int columns>
@@ -29,23 +29,23 @@ constexpr std::uint32_t bits_of(float factor) { return std::bit_cast<std::uint32
 
 // sum + factor * v, where the compiler knows the factor; `is_first`: there is no sum yet.
 template <std::uint32_t bits, bool is_first>
-inline Vec8 add_scaled(Vec8 sum, Vec8 v) {
+inline Vec add_scaled(Vec sum, Vec v) {
   constexpr auto factor = std::bit_cast<float>(bits);
   if constexpr (is_first && factor == 1)
     return v;
   else if constexpr (is_first)
-    return mul8(splat8(factor), v);
+    return mul(splat(factor), v);
   else if constexpr (factor == 1)
-    return add8(sum, v);
+    return add(sum, v);
   else if constexpr (factor == -1)
-    return sub8(sum, v);
+    return sub(sum, v);
   else
-    return fma8(splat8(factor), v, sum);
+    return fma(splat(factor), v, sum);
 }
 
-// The sum over every `kStep`-th column from `kColumn` on; zero8() if there is none.
+// The sum over every `kStep`-th column from `kColumn` on; zero() if there is none.
 template <const auto& matrix, int kRow, int kColumn, int kStep, bool is_first = true>
-inline Vec8 row_sum(const Vec8* in, int in_step, Vec8 sum = zero8()) {
+inline Vec row_sum(const Vec* in, int in_step, Vec sum = zero()) {
   constexpr int columns = static_cast<int>(matrix[0].size());
   if constexpr (kColumn >= columns) {
     return sum;
@@ -59,14 +59,14 @@ inline Vec8 row_sum(const Vec8* in, int in_step, Vec8 sum = zero8()) {
 
 // out[i * out_step] = sum over j of matrix[i][j] * in[j * in_step].
 template <const auto& matrix, int kRow = 0>
-inline void multiply_rows(const Vec8* in, int in_step, Vec8* out, int out_step) {
+inline void multiply_rows(const Vec* in, int in_step, Vec* out, int out_step) {
   constexpr int rows = static_cast<int>(matrix.size());
   if constexpr (kRow < rows) {
     if constexpr (rows_mirror<rows, static_cast<int>(matrix[0].size())>(matrix, kRow)) {
-      const Vec8 even = row_sum<matrix, kRow, 0, 2>(in, in_step);
-      const Vec8 odd = row_sum<matrix, kRow, 1, 2>(in, in_step);
-      out[kRow * out_step] = add8(even, odd);
-      out[(kRow + 1) * out_step] = sub8(even, odd);
+      const Vec even = row_sum<matrix, kRow, 0, 2>(in, in_step);
+      const Vec odd = row_sum<matrix, kRow, 1, 2>(in, in_step);
+      out[kRow * out_step] = add(even, odd);
+      out[(kRow + 1) * out_step] = sub(even, odd);
       multiply_rows<matrix, kRow + 2>(in, in_step, out, out_step);
     } else {
       out[kRow * out_step] = row_sum<matrix, kRow, 0, 1>(in, in_step);
@@ -78,13 +78,13 @@ inline void multiply_rows(const Vec8* in, int in_step, Vec8* out, int out_step) 
 // Replaces in[i], in[i + 1] by their sum and difference wherever columns i, i + 1 of the matrix
 // mirror each other; those of multiply_columns then read one of the two.
 template <const auto& turned, int kColumn = 0>
-inline void join_columns(Vec8* in, int in_step) {
+inline void join_columns(Vec* in, int in_step) {
   constexpr int columns = static_cast<int>(turned.size());
   if constexpr (kColumn < columns) {
     if constexpr (rows_mirror<columns, static_cast<int>(turned[0].size())>(turned, kColumn)) {
-      const Vec8 a = in[kColumn * in_step], b = in[(kColumn + 1) * in_step];
-      in[kColumn * in_step] = add8(a, b);
-      in[(kColumn + 1) * in_step] = sub8(a, b);
+      const Vec a = in[kColumn * in_step], b = in[(kColumn + 1) * in_step];
+      in[kColumn * in_step] = add(a, b);
+      in[(kColumn + 1) * in_step] = sub(a, b);
       join_columns<turned, kColumn + 2>(in, in_step);
     } else {
       join_columns<turned, kColumn + 1>(in, in_step);
@@ -93,7 +93,7 @@ inline void join_columns(Vec8* in, int in_step) {
 }
 
 template <const auto& turned, int kRow, int kColumn = 0, bool is_first = true>
-inline Vec8 joined_sum(const Vec8* in, int in_step, Vec8 sum = zero8()) {
+inline Vec joined_sum(const Vec* in, int in_step, Vec sum = zero()) {
   constexpr int columns = static_cast<int>(turned.size());
   if constexpr (kColumn >= columns) {
     return sum;
@@ -114,7 +114,7 @@ inline Vec8 joined_sum(const Vec8* in, int in_step, Vec8 sum = zero8()) {
 // The same product for a matrix whose columns mirror each other, given as its transpose; `in` is
 // written over.
 template <const auto& turned>
-inline void multiply_columns(Vec8* in, int in_step, Vec8* out, int out_step) {
+inline void multiply_columns(Vec* in, int in_step, Vec* out, int out_step) {
   join_columns<turned>(in, in_step);
   [&]<int... kRow>(std::integer_sequence<int, kRow...>) {
     ((out[kRow * out_step] = joined_sum<turned, kRow>(in, in_step)), ...);
@@ -122,4 +122,4 @@ inline void multiply_columns(Vec8* in, int in_step, Vec8* out, int out_step) {
   (std::make_integer_sequence<int, static_cast<int>(turned[0].size())>{});
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

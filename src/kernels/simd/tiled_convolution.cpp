@@ -3,7 +3,7 @@
 #include "kernels/simd/tiled_images.h"
 #include "kernels/simd/tiled_weights.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 namespace {
 
 // The least number of channels and filters for which transforming costs less than it saves.
@@ -79,4 +79,4 @@ std::unique_ptr<Job> prepare_tiled_grad_kernel(const Call& call) {
   });
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

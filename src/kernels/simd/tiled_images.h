@@ -8,7 +8,7 @@
 #include "kernels/simd/tile_algorithm.h"
 #include "kernels/simd/tile_products.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 
 // Matrices of one block of tiles should stay in the caches that cores share.
 inline constexpr std::int64_t kTileBytes = std::int64_t{2} << 20;
@@ -33,10 +33,11 @@ inline std::int64_t tiles_together(std::int64_t tiles, std::int64_t points, std:
 // do not fall into the same few places of a cache.
 inline std::int64_t point_stride(std::int64_t elements) { return elements + 16; }
 
-// Blocks of 8 filters that are worked on together, a multiple of `unit`.
+// Blocks of filters that are worked on together, a multiple of `unit`.
 inline std::int64_t filters_together(std::int64_t filters, std::int64_t points,
                                      std::int64_t channels, std::int64_t unit) {
-  const std::int64_t fit = std::max<std::int64_t>(kWeightBytes / (32 * points * channels), unit);
+  const std::int64_t fit =
+      std::max<std::int64_t>(kWeightBytes / (4 * kLanes * points * channels), unit);
   const std::int64_t groups = ceil_div(filters, fit);
   return std::min(round_up(ceil_div(filters, groups), unit), round_up(filters, unit));
 }
@@ -48,7 +49,7 @@ inline double tiled_arithmetic(std::int64_t products, std::int64_t direct) {
 
 struct ImagesShape {
   std::int64_t images;
-  std::int64_t from, to;  // blocks of 8 channels
+  std::int64_t from, to;  // blocks of channels
   std::int64_t from_h, from_w, to_h, to_w;
   std::int64_t top, left;  // padding before
   std::int64_t bias = 0;   // its length; 0: none
@@ -60,18 +61,26 @@ class TiledImagesJob final : public Job {
   explicit TiledImagesJob(const ConvolutionShape& c) {
     const Slide &h = c.window.h, &w = c.window.w;
     if constexpr (kTurned)
-      s_ = {c.images, c.filters / 8,           c.channels / 8,         h.out, w.out, h.in,
+      s_ = {c.images, c.filters / kLanes,      c.channels / kLanes,    h.out, w.out, h.in,
             w.in,     h.kernel - 1 - h.before, w.kernel - 1 - w.before};
     else
-      s_ = {c.images, c.channels / 8, c.filters / 8, h.in,     w.in,
-            h.out,    w.out,          h.before,      w.before, c.bias};
+      s_ = {c.images,
+            c.channels / kLanes,
+            c.filters / kLanes,
+            h.in,
+            w.in,
+            h.out,
+            w.out,
+            h.before,
+            w.before,
+            c.bias};
     grid_ = {ceil_div(s_.to_h, A::kHigh), ceil_div(s_.to_w, A::kWide)};
     tiles_ = s_.images * grid_.rows * grid_.columns;
-    group_ = filters_together(s_.to, A::kPoints, s_.from * 8, 2);
-    together_ = tiles_together(tiles_, A::kPoints, 8 * (s_.from + group_), kRows);
-    inputs_ = point_stride(s_.from * together_ * 8);
-    products_ = point_stride(group_ * together_ * 8);
-    weights_ = point_stride(s_.from * group_ * 64);
+    group_ = filters_together(s_.to, A::kPoints, s_.from * kLanes, 2);
+    together_ = tiles_together(tiles_, A::kPoints, kLanes * (s_.from + group_), kRows);
+    inputs_ = point_stride(s_.from * together_ * kLanes);
+    products_ = point_stride(group_ * together_ * kLanes);
+    weights_ = point_stride(s_.from * group_ * kLanes * kLanes);
   }
 
   std::int64_t scratch() const override {
@@ -115,28 +124,31 @@ class TiledImagesJob final : public Job {
   }
 
  private:
-  static constexpr int kRows = 6;  // tiles of one product: 6 x 16 results fill the registers
+  static constexpr int kRows = kSumRows;     // tiles of one product
   static constexpr std::int64_t kParts = 2;  // of the channels of one point's product
   static constexpr int kTaps = A::kTapsHigh * A::kTapsWide;
 
-  // Blocks of results are taken in pairs, the last perhaps alone; a pair's weights are [from][16].
+  // Blocks of results are taken in pairs, the last perhaps alone; a pair's weights are
+  // [from][two blocks].
   void transform_weights(const float* from, std::int64_t in, std::int64_t out, Range filters,
                          float* to) const {
     const std::int64_t pair = (out - filters.first) / 2;
     const std::int64_t vecs = std::min<std::int64_t>(2, filters.last - filters.first - 2 * pair);
-    float taps[kTaps][8][8];
+    float taps[kTaps][kLanes][kLanes];
     for (int tap = 0; tap < kTaps; ++tap)
       if constexpr (kTurned)
-        transpose_8x8(from + ((in * s_.to + out) * kTaps + kTaps - 1 - tap) * 64, 8, taps[tap][0],
-                      8);
+        transpose_block(from + ((in * s_.to + out) * kTaps + kTaps - 1 - tap) * kLanes * kLanes,
+                        kLanes, taps[tap][0], kLanes);
       else
-        std::copy_n(from + ((out * s_.from + in) * kTaps + tap) * 64, 64, taps[tap][0]);
-    for (int c = 0; c < 8; ++c) {
-      Vec8 g[kTaps], u[A::kPoints];
-      for (int tap = 0; tap < kTaps; ++tap) g[tap] = load8(taps[tap][c]);
+        std::copy_n(from + ((out * s_.from + in) * kTaps + tap) * kLanes * kLanes, kLanes * kLanes,
+                    taps[tap][0]);
+    for (int c = 0; c < kLanes; ++c) {
+      Vec g[kTaps], u[A::kPoints];
+      for (int tap = 0; tap < kTaps; ++tap) g[tap] = load(taps[tap][c]);
       A::transform_weights(g, u);
-      float* cell = to + pair * s_.from * 128 + ((in * 8 + c) * vecs + out % 2) * 8;
-      for (int p = 0; p < A::kPoints; ++p) store8(cell + p * weights_, u[p]);
+      float* cell =
+          to + pair * s_.from * 2 * kLanes * kLanes + ((in * kLanes + c) * vecs + out % 2) * kLanes;
+      for (int p = 0; p < A::kPoints; ++p) store(cell + p * weights_, u[p]);
     }
   }
 
@@ -145,28 +157,28 @@ class TiledImagesJob final : public Job {
     const std::int64_t end = std::min(begin + kTilesInTurn, count);
     TileGrid::Place place = grid_.at(first + begin);
     for (std::int64_t t = begin; t < end; ++t, grid_.advance(place)) {
-      Vec8 cells[A::kPoints], v[A::kPoints];
+      Vec cells[A::kPoints], v[A::kPoints];
       load_tile<A::kReadsHigh, A::kReadsWide>(x, place.image, block, place.row * A::kHigh - s_.top,
                                               place.column * A::kWide - s_.left, cells);
       A::transform_input(cells, v);
-      float* cell = to + (block * together_ + t) * 8;
-      for (int p = 0; p < A::kPoints; ++p) store8(cell + p * inputs_, v[p]);
+      float* cell = to + (block * together_ + t) * kLanes;
+      for (int p = 0; p < A::kPoints; ++p) store(cell + p * inputs_, v[p]);
     }
     if (end < count) return;
     for (std::int64_t t = end; t < round_up(end, kRows); ++t)
       for (int p = 0; p < A::kPoints; ++p)
-        store8(to + p * inputs_ + (block * together_ + t) * 8, zero8());
+        store(to + p * inputs_ + (block * together_ + t) * kLanes, zero());
   }
 
   void multiply(std::int64_t point, std::int64_t part, std::int64_t count, Range filters,
                 const float* weights, const float* inputs, float* products) const {
     const std::int64_t blocks = filters.last - filters.first, pairs = ceil_div(blocks, 2);
-    const std::int64_t block = together_ * 8;
+    const std::int64_t block = together_ * kLanes;
     for (std::int64_t pair = pairs * part / kParts; pair < pairs * (part + 1) / kParts; ++pair)
       for (std::int64_t t = 0; t < count; t += kRows) {
-        const float* a = inputs + point * inputs_ + t * 8;
-        const float* w = weights + point * weights_ + pair * s_.from * 128;
-        float* to = products + point * products_ + (2 * pair * together_ + t) * 8;
+        const float* a = inputs + point * inputs_ + t * kLanes;
+        const float* w = weights + point * weights_ + pair * s_.from * 2 * kLanes * kLanes;
+        float* to = products + point * products_ + (2 * pair * together_ + t) * kLanes;
         if (2 * pair + 1 < blocks)
           multiply_tiles<kRows, 2>(a, block, s_.from, w, to, block);
         else
@@ -177,17 +189,17 @@ class TiledImagesJob final : public Job {
   void transform_outputs(const Args& args, std::int64_t block, Range filters, std::int64_t first,
                          std::int64_t begin, std::int64_t count, const float* products) const {
     const std::int64_t end = std::min(begin + kTilesInTurn, count);
-    const Vec8 bias =
-        s_.bias == 0 ? zero8()
-                     : load_part8(args.in[2].template as<float>() + block * 8, s_.bias - block * 8);
+    const Vec bias = s_.bias == 0 ? zero()
+                                  : load_part(args.in[2].template as<float>() + block * kLanes,
+                                              s_.bias - block * kLanes);
     TileGrid::Place place = grid_.at(first + begin);
     for (std::int64_t t = begin; t < end; ++t, grid_.advance(place)) {
-      Vec8 m[A::kPoints], y[A::kHigh * A::kWide];
-      const float* cell = products + ((block - filters.first) * together_ + t) * 8;
-      for (int p = 0; p < A::kPoints; ++p) m[p] = load8(cell + p * products_);
+      Vec m[A::kPoints], y[A::kHigh * A::kWide];
+      const float* cell = products + ((block - filters.first) * together_ + t) * kLanes;
+      for (int p = 0; p < A::kPoints; ++p) m[p] = load(cell + p * products_);
       A::transform_output(m, y);
       if (s_.bias > 0)
-        for (Vec8& result : y) result = add8(result, bias);
+        for (Vec& result : y) result = add(result, bias);
       store_tile<A::kHigh, A::kWide>(y, args.out[0], place.image, block, place.row * A::kHigh,
                                      place.column * A::kWide);
     }
@@ -200,4 +212,4 @@ class TiledImagesJob final : public Job {
   std::int64_t inputs_ = 0, products_ = 0, weights_ = 0;  // elements of one point
 };
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

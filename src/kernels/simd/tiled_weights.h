@@ -3,21 +3,21 @@
 
 #include "kernels/simd/tiled_images.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 
 // Sums run over tiles in order and are split by points and filters, never by tiles.
 template <class A>
 class TiledWeightsJob final : public Job {
  public:
   explicit TiledWeightsJob(const ConvolutionShape& shape)
-      : s_(shape), channels_(shape.channels / 8), filters_(shape.filters / 8) {
+      : s_(shape), channels_(shape.channels / kLanes), filters_(shape.filters / kLanes) {
     grid_ = {ceil_div(s_.window.h.out, A::kHigh), ceil_div(s_.window.w.out, A::kWide)};
     tiles_ = s_.images * grid_.rows * grid_.columns;
     group_ = filters_together(filters_, A::kPoints, s_.channels, 1);
-    together_ = tiles_together(tiles_, A::kPoints, s_.channels + 8 * group_, 8);
-    inputs_ = point_stride(channels_ * together_ * 8);
-    gradients_ = point_stride(group_ * together_ * 8);
-    sums_ = point_stride(s_.channels * group_ * 8);
+    together_ = tiles_together(tiles_, A::kPoints, s_.channels + kLanes * group_, kLanes);
+    inputs_ = point_stride(channels_ * together_ * kLanes);
+    gradients_ = point_stride(group_ * together_ * kLanes);
+    sums_ = point_stride(s_.channels * group_ * kLanes);
   }
 
   std::int64_t scratch() const override { return 4 * A::kPoints * (inputs_ + gradients_ + sums_); }
@@ -63,7 +63,8 @@ class TiledWeightsJob final : public Job {
 
  private:
   static constexpr std::int64_t kParts = 2;
-  static constexpr std::int64_t kDepth = 128;  // tiles: three blocks of them fill half of an L1
+  static constexpr int kRows = kSumRows * 2 / 3;  // channels of one product of three vectors
+  static constexpr std::int64_t kDepth = 128;     // tiles: three blocks of them fill half of an L1
   static constexpr int kTaps = A::kTapsHigh * A::kTapsWide;
 
   void transform_inputs(const TensorView& x, std::int64_t block, std::int64_t first, Range tiles,
@@ -71,13 +72,13 @@ class TiledWeightsJob final : public Job {
     const Slide &h = s_.window.h, &w = s_.window.w;
     TileGrid::Place place = grid_.at(first + tiles.first);
     for (std::int64_t t = tiles.first; t < tiles.last; ++t, grid_.advance(place)) {
-      Vec8 cells[A::kPoints], v[A::kPoints];
+      Vec cells[A::kPoints], v[A::kPoints];
       load_tile<A::kReadsHigh, A::kReadsWide>(x, place.image, block,
                                               place.row * A::kHigh - h.before,
                                               place.column * A::kWide - w.before, cells);
       A::transform_input(cells, v);
-      float* cell = to + (block * together_ + t) * 8;
-      for (int p = 0; p < A::kPoints; ++p) store8(cell + p * inputs_, v[p]);
+      float* cell = to + (block * together_ + t) * kLanes;
+      for (int p = 0; p < A::kPoints; ++p) store(cell + p * inputs_, v[p]);
     }
   }
 
@@ -85,12 +86,12 @@ class TiledWeightsJob final : public Job {
                            std::int64_t first, Range tiles, float* to) const {
     TileGrid::Place place = grid_.at(first + tiles.first);
     for (std::int64_t t = tiles.first; t < tiles.last; ++t, grid_.advance(place)) {
-      Vec8 cells[A::kHigh * A::kWide], v[A::kPoints];
+      Vec cells[A::kHigh * A::kWide], v[A::kPoints];
       load_tile<A::kHigh, A::kWide>(dy, place.image, group + block, place.row * A::kHigh,
                                     place.column * A::kWide, cells);
       A::transform_gradient(cells, v);
-      float* cell = to + (block * together_ + t) * 8;
-      for (int p = 0; p < A::kPoints; ++p) store8(cell + p * gradients_, v[p]);
+      float* cell = to + (block * together_ + t) * kLanes;
+      for (int p = 0; p < A::kPoints; ++p) store(cell + p * gradients_, v[p]);
     }
   }
 
@@ -102,38 +103,39 @@ class TiledWeightsJob final : public Job {
       for (std::int64_t filter = filters * part / kParts; filter < last;) {
         const std::int64_t left = last - filter;
         const std::int64_t vecs = left == 4 ? 2 : std::min<std::int64_t>(left, 3);
-        const auto product = vecs == 3   ? multiply_channels<4, 3>
-                             : vecs == 2 ? multiply_channels<4, 2>
-                                         : multiply_channels<4, 1>;
-        const float* a = inputs + point * inputs_ + begin * 8;
-        const float* b = gradients + point * gradients_ + (filter * together_ + begin) * 8;
-        float* to = sums + point * sums_ + filter * s_.channels * 8;
-        for (std::int64_t c = 0; c < s_.channels; c += 4)
-          product(a + c / 8 * together_ * 8 + c % 8, b, together_ * 8,
-                  std::min(depth, count - begin), is_first && begin == 0, to + c * 8,
-                  s_.channels * 8);
+        const auto product = vecs == 3   ? multiply_channels<kRows, 3>
+                             : vecs == 2 ? multiply_channels<kRows, 2>
+                                         : multiply_channels<kRows, 1>;
+        const float* a = inputs + point * inputs_ + begin * kLanes;
+        const float* b = gradients + point * gradients_ + (filter * together_ + begin) * kLanes;
+        float* to = sums + point * sums_ + filter * s_.channels * kLanes;
+        for (std::int64_t c = 0; c < s_.channels; c += kRows)
+          product(a + c / kLanes * together_ * kLanes + c % kLanes, b, together_ * kLanes,
+                  std::min(depth, count - begin), is_first && begin == 0, to + c * kLanes,
+                  s_.channels * kLanes);
         filter += vecs;
       }
   }
 
   void gather(std::int64_t filter, std::int64_t group, std::int64_t channel, const float* sums,
               float* dw) const {
-    float* to = dw + (filter * channels_ + channel) * kTaps * 64;
-    for (int c = 0; c < 8; ++c) {
-      Vec8 products[A::kPoints], taps[kTaps];
-      const float* cell = sums + ((filter - group) * s_.channels + channel * 8 + c) * 8;
-      for (int p = 0; p < A::kPoints; ++p) products[p] = load8(cell + p * sums_);
+    float* to = dw + (filter * channels_ + channel) * kTaps * kLanes * kLanes;
+    for (int c = 0; c < kLanes; ++c) {
+      Vec products[A::kPoints], taps[kTaps];
+      const float* cell = sums + ((filter - group) * s_.channels + channel * kLanes + c) * kLanes;
+      for (int p = 0; p < A::kPoints; ++p) products[p] = load(cell + p * sums_);
       A::gather_weights(products, taps);
-      for (int tap = 0; tap < kTaps; ++tap) store8(to + tap * 64 + c * 8, taps[tap]);
+      for (int tap = 0; tap < kTaps; ++tap)
+        store(to + tap * kLanes * kLanes + c * kLanes, taps[tap]);
     }
   }
 
   ConvolutionShape s_;
-  std::int64_t channels_, filters_;  // in blocks of 8
+  std::int64_t channels_, filters_;  // in blocks
   TileGrid grid_{};
   std::int64_t tiles_ = 0, together_ = 0;
   std::int64_t group_ = 0;  // blocks of filters that are worked on together
   std::int64_t inputs_ = 0, gradients_ = 0, sums_ = 0;  // elements of one point
 };
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

@@ -4,7 +4,7 @@
 
 #include "kernels/simd/plane.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 namespace {
 
 template <class T>
@@ -21,7 +21,7 @@ void repeat_cells(const Attrs& attrs, const Args& args) {
       for (std::int64_t h = 0; h < shape[2]; ++h) {
         T* first = to + h * scale_h * wide * kLanes;
         for (std::int64_t w = 0; w < shape[3]; ++w) {
-          const Vec8 value = load_cell(from, h * shape[3] + w);
+          const Vec value = load_cell(from, h * shape[3] + w);
           for (std::int64_t k = 0; k < scale_w; ++k) store_cell(first, w * scale_w + k, value);
         }
         for (std::int64_t k = 1; k < scale_h; ++k)
@@ -44,10 +44,10 @@ void add_cells(const Attrs& attrs, const Args& args) {
       T* to = plane<T>(dx, n, block);
       for (std::int64_t h = 0; h < shape[2]; ++h)
         for (std::int64_t w = 0; w < shape[3]; ++w) {
-          Vec8 sum = zero8();
+          Vec sum = zero();
           for (std::int64_t kh = 0; kh < scale_h; ++kh)
             for (std::int64_t kw = 0; kw < scale_w; ++kw)
-              sum = add8(sum, load_cell(from, (h * scale_h + kh) * wide + w * scale_w + kw));
+              sum = add(sum, load_cell(from, (h * scale_h + kh) * wide + w * scale_w + kw));
           store_cell(to, h * shape[3] + w, sum);
         }
     }
@@ -63,4 +63,4 @@ void upsample_grad(const Attrs& attrs, const Args& args) noexcept {
   with_element(args.in[0], [&]<class T>() { add_cells<T>(attrs, args); });
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "tensor/view.h"
+#include "tensor/kernel.h"
 
 namespace plimsoll::kernels {
 
@@ -15,11 +15,12 @@ struct Runs {
   std::int64_t length = 0;     // of all but the last piece
   std::int64_t total = 0;      // elements in all
   std::int64_t per_image = 0;  // runs per image; 0 for plain pieces
+  std::int64_t lanes = 0;      // of a block
 
-  explicit Runs(const Spec& spec) : total(spec.stored_elements()) {
+  explicit Runs(const Spec& spec) : total(spec.stored_elements()), lanes(spec.lanes) {
     if (spec.layout == Layout::blocked) {
-      length = spec.shape[2] * spec.shape[3] * kLanes;
-      per_image = blocks_of(spec.shape[1]);
+      length = spec.shape[2] * spec.shape[3] * lanes;
+      per_image = spec.blocks();
       count = spec.shape[0] * per_image;
     } else {
       constexpr std::int64_t kPiece = 16384;
@@ -35,12 +36,21 @@ struct Runs {
     if (per_image == 0) return view.as<T>() + run * length;
     return view.image<T>(run / per_image) + run % per_image * length;
   }
-  // Lanes of the run that are channels; kLanes unless it is the last block of a padded tensor.
+  // Lanes of the run that are channels: all unless it is the last block of a padded tensor.
   std::int64_t lanes_of(const Spec& spec, std::int64_t run) const {
-    if (per_image == 0) return kLanes;
-    const std::int64_t rest = spec.shape[1] - run % per_image * kLanes;
-    return rest < kLanes ? rest : kLanes;
+    if (per_image == 0) return lanes;
+    const std::int64_t rest = spec.shape[1] - run % per_image * lanes;
+    return rest < lanes ? rest : lanes;
   }
 };
+
+// Calls body.template operator()<T, lanes>() with the types that the elements of `spec` have and
+// the lanes of its blocks.
+template <class Body>
+void with_element_and_lanes(const Spec& spec, Body body) {
+  for_element(spec.dtype, [&]<class T>(T) {
+    with_lanes(spec, [&]<std::int64_t lanes>() { body.template operator()<T, lanes>(); });
+  });
+}
 
 }  // namespace plimsoll::kernels

@@ -3,21 +3,21 @@
 // bits are the same, and the choice depends on the size alone.
 #pragma once
 
-#include "kernels/simd/vec8.h"
+#include "kernels/simd/vec.h"
 #include "tensor/view.h"
 
-namespace plimsoll::kernels {
+namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 
 // About the last level of cache of a machine with a few cores.
 inline bool outgrows_caches(const Spec& spec) { return spec.bytes() >= std::int64_t{24} << 20; }
 
-// `p` is aligned to what eight elements take, as every cell of a blocked tensor is.
+// `p` is aligned to what the lanes take, as every cell of a blocked tensor is.
 template <bool streamed, class T>
-void put8(T* p, Vec8 v) {
+void put(T* p, Vec v) {
   if constexpr (streamed)
-    stream8(p, v);
+    stream(p, v);
   else
-    store8(p, v);
+    store(p, v);
 }
 
 // Calls body.template operator()<streamed>(i) for every i below `count`, shared out among the
@@ -38,4 +38,4 @@ void for_each_streaming(std::int64_t count, bool streamed, Body body) {
     loop.template operator()<false>();
 }
 
-}  // namespace plimsoll::kernels
+}  // namespace plimsoll::kernels::PLIMSOLL_VARIANT
