@@ -54,6 +54,13 @@ TEST(KernelTable, IsReadAsItWasWritten) {
   EXPECT_EQ(kernel_by(again, 5), "simd");
 }
 
+TEST(KernelTable, OfTheFirstVersionStillNamesOurVectorKernels) {
+  KernelTable table;
+  const Graph graph = one_convolution(4);
+  table.set(graph, graph.nodes()[0], kTwo, "avx2");
+  EXPECT_EQ(kernel_by(KernelTable::parse(table.text(), "here"), 5), "simd");
+}
+
 TEST(KernelTable, PassesOverKernelsThatDoNotTakeTheCallOrDoNotExist) {
   const Graph graph = one_convolution(1);
   for (const char* kernel : {"no_such_kernel", "winograd"}) {
