@@ -61,9 +61,10 @@ int run(char** words) {
   const std::int64_t bytes = std::atoll(words[4]);
   const bool half = std::strcmp(words[5], "f16") == 0;
   omp_set_num_threads(threads);
-  Runner fastest(network, batch, network.image.h, threads, kUnlimited.count, {});
-  Runner tight(network, batch, network.image.h, threads,
-               bytes > 0 ? bytes : fastest.plan().floor_bytes, {.half = half});
+  const nn::Input input = input_of(network, batch, network.image.h);
+  Runner fastest(network, input, threads, kUnlimited.count, {});
+  Runner tight(network, input, threads, bytes > 0 ? bytes : fastest.plan().floor_bytes,
+               {.half = half});
   fastest.train(0);
   tight.train(0);
   const bool same = tight.has_weights_of(fastest);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "bench/planned_trainer.h"
 #include "ops/table.h"
 #include "step/synthetic_batch.h"
 #include "step/weights.h"
@@ -24,10 +25,8 @@ int main(int count, char** words) {
                   [&](nn::Builder& net) {
                     return network.build(net, {.classes = network.classes, .dropout = 0});
                   },
-                  {.input = {.batch = batch,
-                             .channels = network.channels,
-                             .image = std::atoll(words[3]),
-                             .dtype = std::string(words[4]) == "bf16" ? DType::bf16 : DType::f32},
+                  {.input = input_of(network, batch, std::atoll(words[3]),
+                                     std::string(words[4]) == "bf16" ? DType::bf16 : DType::f32),
                    .train_batches = {batch},
                    .evaluate_batches = {},
                    .task = make_classification({}),

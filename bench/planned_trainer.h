@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/cache_directory.h"
+#include "exec/jobs.h"
 #include "exec/kernel_times.h"
 #include "ops/table.h"
 #include "step/budget.h"
@@ -11,17 +12,27 @@
 
 namespace plimsoll {
 
+// A batch of pictures as a user would train them on this machine.
+inline nn::Input input_of(const zoo::Network& network, std::int64_t batch, std::int64_t image,
+                          DType dtype = DType::f32) {
+  return {.batch = batch,
+          .channels = network.channels,
+          .image = image,
+          .dtype = dtype,
+          .lanes = lanes_of(this_process().isa)};
+}
+
 class PlannedTrainer {
  public:
   // Within `bytes` of memory, by `means`. OpenMP's team already has `threads`. With a group, its
   // ranks share the batch, a part each.
-  PlannedTrainer(const zoo::Network& network, std::int64_t batch, std::int64_t image, int threads,
+  PlannedTrainer(const zoo::Network& network, const nn::Input& input, int threads,
                  std::int64_t bytes, Means means, dist::Group* group = nullptr)
-      : batch_(batch),
+      : batch_(input.batch),
         trainer_(op_table(),
                  [&](nn::Builder& net) { return network.build(net, {.classes = network.classes}); },
-                 {.input = {.batch = batch, .channels = network.channels, .image = image},
-                  .train_batches = {batch},
+                 {.input = input,
+                  .train_batches = {input.batch},
                   .accumulate = group == nullptr ? 1 : group->ranks(),
                   .place = dist::place_in(group),
                   .evaluate_batches = {},

@@ -28,7 +28,8 @@ int main(int count, char** words) {
       "here");
   const int threads = std::atoi(words[5]);
   omp_set_num_threads(threads);
-  PlannedTrainer trainer(zoo::find_network(words[2]), std::atoll(words[3]), std::atoll(words[4]),
+  const zoo::Network& network = zoo::find_network(words[2]);
+  PlannedTrainer trainer(network, input_of(network, std::atoll(words[3]), std::atoll(words[4])),
                          threads, kUnlimited.count, {}, &group);
   std::int64_t step = 0;
   trainer.train(step++);

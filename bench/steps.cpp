@@ -1,8 +1,8 @@
 // Training steps on demand, so that a script can let programs take turns step by step.
 //   cmake --build build --target steps
-//   build/steps MODEL BATCH IMAGE THREADS
+//   build/steps MODEL BATCH IMAGE THREADS [f32|bf16]
 // Prints "ready" after a first step; then, for every line it reads, does a step and prints its
-// seconds. bench/compare calls it.
+// seconds; at the end of its input, its peak resident bytes. bench/compare calls it.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -11,18 +11,23 @@
 #include <iostream>
 #include <string>
 
+#include "base/memory_usage.h"
 #include "base/stopwatch.h"
 #include "bench/planned_trainer.h"
 
 int main(int count, char** words) {
   using namespace plimsoll;
-  if (count != 5) {
-    fmt::print(stderr, "steps MODEL BATCH IMAGE THREADS\n");
+  const std::string precision = count == 6 ? words[5] : "f32";
+  if (count < 5 || count > 6 || (precision != "f32" && precision != "bf16")) {
+    fmt::print(stderr, "steps MODEL BATCH IMAGE THREADS [f32|bf16]\n");
     return 2;
   }
   const int threads = std::atoi(words[4]);
   omp_set_num_threads(threads);
-  PlannedTrainer trainer(zoo::find_network(words[1]), std::atoll(words[2]), std::atoll(words[3]),
+  const zoo::Network& network = zoo::find_network(words[1]);
+  PlannedTrainer trainer(network,
+                         input_of(network, std::atoll(words[2]), std::atoll(words[3]),
+                                  precision == "bf16" ? DType::bf16 : DType::f32),
                          threads, kUnlimited.count, {});
   std::int64_t step = 0;
   trainer.train(step++);
@@ -34,5 +39,6 @@ int main(int count, char** words) {
     fmt::print("{:.6f}\n", watch.seconds());
     std::fflush(stdout);
   }
+  fmt::print("{}\n", memory_usage().peak().count);
   return 0;
 }

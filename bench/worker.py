@@ -1,11 +1,11 @@
 """Training steps of one network in one framework on demand, in a process of its own.
 
-python worker.py torch|torch_channels_last|torch_compile|torch_checkpoint|tf_graph|tf_xla NETWORK BATCH IMAGE THREADS
+python worker.py torch|torch_channels_last|torch_compile|torch_checkpoint|tf_graph|tf_xla NETWORK BATCH IMAGE THREADS [bf16]
 
 Prints "ready" after a first step, which compiles and allocates; then, for every line it reads, does a
 step and prints its seconds; at the end of its input, a JSON object with its peak resident bytes and the
 framework's version. torch_compile is channels_last, compiled; torch_checkpoint recomputes by torch.utils.checkpoint, in about as many segments as
-the square root of the network's blocks.
+the square root of the network's blocks. bf16: PyTorch's autocast, Keras's mixed_bfloat16.
 """
 
 import json
@@ -24,7 +24,7 @@ def serve(step):
         print(time.perf_counter() - start, flush=True)
 
 
-def run_torch(network, batch, image, threads, channels_last, compiled, checkpointed):
+def run_torch(network, batch, image, threads, short, channels_last, compiled, checkpointed):
     import torch
     from torch.utils.checkpoint import checkpoint_sequential
 
@@ -46,7 +46,8 @@ def run_torch(network, batch, image, threads, channels_last, compiled, checkpoin
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        loss = loss_of(forward if checkpointed else model, images)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=short):
+            loss = loss_of(forward if checkpointed else model, images)
         loss.backward()
         optimizer.step()
         return float(loss.detach())
@@ -55,7 +56,7 @@ def run_torch(network, batch, image, threads, channels_last, compiled, checkpoin
     return torch.__version__
 
 
-def run_tensorflow(network, batch, image, threads, xla):
+def run_tensorflow(network, batch, image, threads, short, xla):
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import keras
     import numpy as np
@@ -63,6 +64,8 @@ def run_tensorflow(network, batch, image, threads, xla):
 
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
+    if short:
+        keras.config.set_dtype_policy("mixed_bfloat16")
     applications = keras.applications
     build = {"inception_v3": applications.InceptionV3, "xception": applications.Xception,
              "resnet50": applications.ResNet50}[network]
@@ -75,7 +78,7 @@ def run_tensorflow(network, batch, image, threads, xla):
     @tf.function(jit_compile=xla)
     def train():
         with tf.GradientTape() as tape:
-            logits = model(images, training=True)
+            logits = tf.cast(model(images, training=True), tf.float32)
             loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
         gradients = tape.gradient(loss, model.trainable_variables)
         optimizer.apply(gradients, model.trainable_variables)
@@ -85,8 +88,8 @@ def run_tensorflow(network, batch, image, threads, xla):
     return tf.__version__
 
 
-def main(kind, network, batch, image, threads):
-    sizes = (network, int(batch), int(image), int(threads))
+def main(kind, network, batch, image, threads, precision="f32"):
+    sizes = (network, int(batch), int(image), int(threads), precision == "bf16")
     if kind.startswith("torch"):
         version = run_torch(*sizes, channels_last=kind != "torch", compiled=kind == "torch_compile",
                             checkpointed=kind == "torch_checkpoint")

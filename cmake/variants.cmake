@@ -32,8 +32,8 @@ if(PLIMSOLL_EMULATE_AVX512)
     message(FATAL_ERROR "PLIMSOLL_EMULATE_AVX512 needs simde/x86/avx512.h (libsimde-dev)")
   endif()
   plimsoll_add_variant(
-    avx512 -isystem ${PLIMSOLL_SIMDE}
-    "SHELL:-include ${PROJECT_SOURCE_DIR}/src/kernels/simd/emulated_avx512.h" -w)
+    avx512 "SHELL:-include ${PROJECT_SOURCE_DIR}/src/kernels/simd/emulated_avx512.h" -w)
+  target_include_directories(plimsoll_avx512 SYSTEM PRIVATE ${PLIMSOLL_SIMDE})
   set_source_files_properties(
     ${PROJECT_SOURCE_DIR}/src/kernels/simd/dispatch.cpp
     PROPERTIES COMPILE_DEFINITIONS PLIMSOLL_EMULATE_AVX512 SKIP_PRECOMPILE_HEADERS ON)

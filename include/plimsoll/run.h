@@ -78,7 +78,7 @@ class Run {
 int use_threads(std::int64_t threads);
 
 // Sets the instructions that kernels use, for the whole process and for oneDNN in it: "avx2",
-// "avx512", "avx512_bf16", or "", the best this processor has; returns the word for them. Before
+// "avx512", "avx512_bf16", or "", the default, avx2; returns the word for them. Before
 // anything is computed. UsageError for what the processor lacks. The numbers of a run depend on
 // them in their last bits.
 std::string use_isa(const std::string& word);

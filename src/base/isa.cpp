@@ -19,7 +19,7 @@ Isa best_isa() {
   return has_avx512() ? Isa::avx512 : Isa::avx2;
 }
 
-Isa default_isa() { return best_isa(); }
+Isa default_isa() { return Isa::avx2; }
 
 Isa process_isa() { return held(); }
 void set_process_isa(Isa isa) { held() = isa; }

@@ -19,7 +19,8 @@ constexpr std::string_view name_of(Isa isa) { return kIsaNames[static_cast<std::
 // The most that this processor has.
 Isa best_isa();
 
-// What a process uses unless it says something else: the best there is.
+// What a process uses unless it says something else. Wider ones are to be asked for until a
+// processor that has them has passed all tests.
 Isa default_isa();
 
 // What this process uses. machine/instructions.h is the way to set it.

@@ -30,8 +30,8 @@ Isa isa_of(const std::string& word) {
     throw UsageError({.where = "--isa",
                       .got = word + ", which this processor lacks",
                       .expected = "expected at most " + std::string(name_of(best_isa())),
-                      .hint = "without the option, the best there is is used; a run that goes on "
-                              "with other instructions rounds sums differently"});
+                      .hint = "a run that goes on with other instructions rounds sums differently, "
+                              "and says so"});
   return isa;
 }
 

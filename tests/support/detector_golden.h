@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tensor/spec.h"
+
 namespace plimsoll::tests {
 
 // What tests/golden/retinanet.json and fasterrcnn.json say of one network.

@@ -81,9 +81,7 @@ TEST_P(SlowParity, LossLogitsAndEveryGradientAreKeras) {
 }
 
 TEST_P(SlowParity, LossLogitsAndEveryGradientAreKerasInBlocksOf16) {
-  TrainerOptions wide;
-  wide.input.lanes = kWideLanes;
-  expect_logits_and_gradients(golden_, gradient_tolerance(golden_), wide);
+  expect_logits_and_gradients_in_wide_blocks(golden_);
 }
 
 TEST_P(SlowParity, TenStepsOfEachOptimizerAreKeras) { expect_ten_steps(golden_); }
