@@ -82,7 +82,7 @@ RunIdentity identity_of(const RunSettings& s, const TrainingData& loaded, const 
                                                                   fingerprint(*loaded.validation),
                                                                   loaded.validation_content)
                                                     : "none"}};
-  identity.with["isa"] = name_of(process_isa());
+  identity.with[kIsaKey] = name_of(process_isa());
   if (s.model.is_short()) identity.with["precision"] = s.model.precision;
   if (const double rate = s.body_rate(); rate != 1) identity.with["body-lr"] = number_text(rate);
   if (s.unfreeze_after > 0) {

@@ -16,7 +16,7 @@ struct RunFolder {
   std::filesystem::path path;
   FileLock lock;                           // no other run may use it meanwhile
   std::unique_ptr<Checkpoint> checkpoint;  // null: a new run
-  std::vector<std::string> changes;        // against the checkpoint's settings, for people
+  std::vector<SettingChange> changes;      // since the checkpoint
 };
 
 // RUN/weights/last.safetensors, from which a run goes on.

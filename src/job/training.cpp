@@ -104,15 +104,15 @@ void Training::describe() {
   if (const RunState* state = resumed()) {
     news_.push_back(fmt::format("resuming {} at step {}, epoch {} of {}", s_.run.out.string(),
                                 state->step, state->epoch + 1, s_.run.epochs));
-    for (const std::string& change : folder_->changes)
-      news_.push_back("changed since: " + change +
-                      (change.starts_with("isa ") ? "; sums are rounded differently from here on"
-                                                  : " (from here on)"));
+    const auto tell = [&](const SettingChange& change, bool rounds) {
+      news_.push_back(
+          fmt::format("changed since: {} {} -> {}{}", change.key, change.before, change.now,
+                      rounds ? "; sums are rounded differently from here on" : " (from here on)"));
+    };
+    for (const SettingChange& change : folder_->changes) tell(change, change.key == kIsaKey);
     const std::int64_t before = threads_before(args).value_or(threads_);
     if (before != threads_)
-      news_.push_back(
-          fmt::format("changed since: threads {} -> {}; sums are rounded differently from here on",
-                      before, threads_));
+      tell({"threads", std::to_string(before), std::to_string(threads_)}, true);
   }
   write_file(args, args_text(s_, input, threads_));
   if (const std::string& network = s_.model.network_text(); !network.empty())

@@ -1,6 +1,7 @@
 #include "machine/instructions.h"
 
 #include <dnnl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -27,11 +28,13 @@ Isa isa_of(const std::string& word) {
                       .expected = "expected avx2, avx512 or avx512_bf16"});
   const auto isa = static_cast<Isa>(found - kIsaNames.begin());
   if (isa > best_isa())
-    throw UsageError({.where = "--isa",
-                      .got = word + ", which this processor lacks",
-                      .expected = "expected at most " + std::string(name_of(best_isa())),
-                      .hint = "a run that goes on with other instructions rounds sums differently, "
-                              "and says so"});
+    throw UsageError(
+        {.where = "--isa",
+         .got = word + ", which this processor lacks",
+         .expected = "expected at most " + std::string(name_of(best_isa())),
+         .hint = fmt::format("--isa {} is there; a run that goes on with it rounds sums "
+                             "differently, and says so",
+                             name_of(best_isa()))});
   return isa;
 }
 

@@ -89,7 +89,7 @@ Checkpoint::Checkpoint(const std::filesystem::path& path)
       state(read_state(file.metadata(), path.string())),
       identity(identity_of(file.metadata())) {}
 
-std::vector<std::string> compare(const Checkpoint& checkpoint, const RunIdentity& now) {
+std::vector<SettingChange> compare(const Checkpoint& checkpoint, const RunIdentity& now) {
   std::vector<std::string> refused = differing(checkpoint.identity.is, now.is);
   // What was not written down when it was made cannot be compared.
   std::erase_if(refused, [&](const std::string& k) { return !checkpoint.identity.is.contains(k); });
@@ -105,11 +105,14 @@ std::vector<std::string> compare(const Checkpoint& checkpoint, const RunIdentity
          .expected = "expected the same to resume",
          .hint = "another --out begins another run; --weights begins with its weights"});
   }
-  std::vector<std::string> changes;
-  for (const std::string& key : differing(checkpoint.identity.with, now.with))
-    if (key != "isa" || checkpoint.identity.with.contains(key))
-      changes.push_back(key + " " + value_of(checkpoint.identity.with, key) + " -> " +
-                        value_of(now.with, key));
+  std::vector<SettingChange> changes;
+  for (const std::string& key : differing(checkpoint.identity.with, now.with)) {
+    const bool is_unknown = key == kIsaKey && !checkpoint.identity.with.contains(key);
+    if (is_unknown) continue;  // it was not written down once
+    changes.push_back({.key = key,
+                       .before = value_of(checkpoint.identity.with, key),
+                       .now = value_of(now.with, key)});
+  }
   return changes;
 }
 

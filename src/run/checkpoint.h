@@ -17,6 +17,7 @@ struct RunIdentity {
   Metadata is;
   Metadata with;
 };
+inline constexpr const char* kIsaKey = "isa";  // of `with`: a change of it rounds sums otherwise
 
 // Weights, optimizer's tensors and averages with where the run stands. Appears complete and proven,
 // or not at all. DataError. Inside of Shards::lead(), and so is load_checkpoint().
@@ -34,9 +35,12 @@ struct Checkpoint {
   RunIdentity identity;
 };
 
-// Refuses a checkpoint of another run, naming the first difference. Returns what else changed, for
-// people: "lr 0.1 -> 0.01".
-std::vector<std::string> compare(const Checkpoint& checkpoint, const RunIdentity& now);
+// A setting with which a run goes on otherwise than it began.
+struct SettingChange {
+  std::string key, before, now;  // "none" where there is none
+};
+// Refuses a checkpoint of another run, naming the first difference. Returns what else changed.
+std::vector<SettingChange> compare(const Checkpoint& checkpoint, const RunIdentity& now);
 
 // Puts the checkpoint's tensors into an open trainer. Optimizer's tensors and averages of weights
 // that were frozen when it was written start anew.

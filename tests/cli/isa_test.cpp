@@ -40,9 +40,13 @@ TEST_F(IsaRuns, AreRecordedAndGoOnAlikeWithTheSame) {
 
   const Checkpoint checkpoint(out("run") / "weights" / "last.safetensors");
   RunIdentity other = checkpoint.identity;
-  EXPECT_EQ(other.with["isa"], "avx2");
-  other.with["isa"] = "avx512";
-  EXPECT_THAT(compare(checkpoint, other), testing::ElementsAre("isa avx2 -> avx512"));
+  EXPECT_EQ(other.with[kIsaKey], "avx2");
+  other.with[kIsaKey] = "avx512";
+  const std::vector<SettingChange> changes = compare(checkpoint, other);
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].key, kIsaKey);
+  EXPECT_EQ(changes[0].before, "avx2");
+  EXPECT_EQ(changes[0].now, "avx512");
 }
 
 TEST_F(IsaRuns, ThatGoOnWithAnotherSayWhatChanges) {

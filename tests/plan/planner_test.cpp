@@ -2,6 +2,9 @@
 // memory never plans slower.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <tuple>
+
 #include "base/error.h"
 #include "plan/carry.h"
 #include "plan/plan.h"
@@ -33,6 +36,15 @@ class Planner : public testing::TestWithParam<const char*> {
   const TemporaryFolder cache_;  // a test that read another's frontiers would not plan
   Trainer trainer_ = make_trainer(GetParam(), 16);
   const Problem problem_ = trainer_.tapes().problem(0);
+
+  // Found by the first test that asks: it is the same for all of them.
+  const Frontier& frontier(const Means& means = {}) const {
+    static std::map<std::tuple<std::string, bool, bool>, Frontier> found;
+    const std::tuple key(std::string(GetParam()), means.half, means.spill);
+    const auto at = found.find(key);
+    return at != found.end() ? at->second
+                             : found.emplace(key, find_frontier(problem_, means)).first->second;
+  }
 };
 
 // PreparedTapes::plan aborts when the checker finds a fault, so planning is checking.
@@ -78,7 +90,7 @@ TEST_P(Planner, ReachesEveryBudgetFromTheFloorUpWithABatchInParts) {
 
 TEST_P(Planner, FindsTheFloorAloneAsItFindsItWithTheFrontier) {
   for (const Means means : {Means{}, Means{.half = true}, Means{.spill = true}}) {
-    EXPECT_EQ(find_smallest(problem_, means), find_frontier(problem_, means).points.back());
+    EXPECT_EQ(find_smallest(problem_, means), frontier(means).points.back());
     const BudgetRequest request{.means = means, .cache = cache_.path()};
     const std::int64_t smallest = smallest_bytes(trainer_.tapes(), request);
     EXPECT_EQ(smallest, plan_within(trainer_, request).floor_bytes);
@@ -130,7 +142,7 @@ TEST_P(Planner, SaysWhichFatesCannotBeCarried) {
 }
 
 TEST_P(Planner, FindsTheSameFrontierTwiceAndReadsItBackFromItsText) {
-  const Frontier first = find_frontier(problem_, {});
+  const Frontier& first = frontier();
   const Frontier second = find_frontier(problem_, {});
   EXPECT_EQ(first.points, second.points);
   const std::uint64_t key = frontier_key(problem_, {});
@@ -144,7 +156,7 @@ TEST_P(Planner, FindsTheSameFrontierTwiceAndReadsItBackFromItsText) {
 }
 
 TEST_P(Planner, AForgedFrontierIsNotTaken) {
-  const Frontier good = find_frontier(problem_, {});
+  const Frontier& good = frontier();
   const std::uint64_t key = frontier_key(problem_, {});
   const auto is_taken = [&](auto change) {
     Frontier forged = good;
@@ -171,20 +183,19 @@ TEST_P(Planner, AForgedFrontierIsNotTaken) {
 }
 
 TEST_P(Planner, RecomputesInPlaceOfKeepingAndSavesMemory) {
-  const Frontier frontier = find_frontier(problem_, {});
-  EXPECT_LT(3 * frontier.floor(), 2 * frontier.unlimited());
-  EXPECT_EQ(frontier.points.front().extra_seconds, 0);
-  EXPECT_GT(frontier.points.back().extra_seconds, 0);
+  EXPECT_LT(3 * frontier().floor(), 2 * frontier().unlimited());
+  EXPECT_EQ(frontier().points.front().extra_seconds, 0);
+  EXPECT_GT(frontier().points.back().extra_seconds, 0);
 }
 
 TEST_P(Planner, MoreMeansNeverEndInALargerPlan) {
-  const std::int64_t floor = find_frontier(problem_, {}).floor();
-  EXPECT_LE(find_frontier(problem_, {.half = true}).floor(), floor);
-  EXPECT_LE(find_frontier(problem_, {.spill = true}).floor(), floor);
+  const std::int64_t floor = frontier().floor();
+  EXPECT_LE(frontier({.half = true}).floor(), floor);
+  EXPECT_LE(frontier({.spill = true}).floor(), floor);
 }
 
 TEST_P(Planner, PricesDoNotMoveTheFloor) {
-  const std::int64_t floor = find_frontier(problem_, {}).floor();
+  const std::int64_t floor = frontier().floor();
   std::vector<NodeWork> work(problem_.request().work.begin(), problem_.request().work.end());
   for (std::size_t n = 0; n < work.size(); ++n) work[n].seconds = n % 7 == 0 ? 1e-3 : 1e-6;
   PlanRequest request = problem_.request();
@@ -202,11 +213,11 @@ TEST_P(Planner, WritesPlansThatReadBackAsTheyWere) {
 
 TEST_P(Planner, LeavesHardlyAnyGapsBetweenTensors) {
   for (const Means means : {Means{}, Means{.half = true}})
-    expect_hardly_any_gaps(problem_, find_frontier(problem_, means));
+    expect_hardly_any_gaps(problem_, frontier(means));
 }
 
 TEST_P(Planner, PutsThingsWhereTheFrontierSays) {
-  for (const PlanPoint& point : find_frontier(problem_, {.half = true}).points)
+  for (const PlanPoint& point : frontier({.half = true}).points)
     EXPECT_EQ(make_tape(problem_, point.fates, point.offsets), make_tape(problem_, point.fates));
 }
 
