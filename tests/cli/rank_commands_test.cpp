@@ -77,10 +77,8 @@ TEST_F(RankedCommands, OneThatIsSilentForTooLongEndsAll) {
                        "--accumulate 2 --ranks 2 --save-every 4 --epochs 10000 "
                        "--rank-timeout 5"),
                  out("log"), launcher());
-  ASSERT_TRUE(is_saved("run")) << content(out("log"));
-  const pid_t victim = rank_of("run", 1);
-  ASSERT_GT(victim, 0);
-  ::kill(victim, SIGSTOP);
+  const pid_t victim = signal_rank(1, SIGSTOP);
+  ASSERT_GT(victim, 0) << content(out("log"));
   const Outcome outcome = run.wait();
   ::kill(victim, SIGKILL);
   EXPECT_EQ(outcome.code, 4) << outcome.output;

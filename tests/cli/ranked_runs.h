@@ -53,6 +53,14 @@ class RankedRuns : public SmallRuns {
     return Background::waits_for(out(name) / "weights" / "last.safetensors");
   }
 
+  // Signals a rank of "run" once that has saved. Its process; below 1 where there is none.
+  pid_t signal_rank(int rank, int signal) const {
+    EXPECT_TRUE(is_saved("run")) << content(out("log"));
+    const pid_t pid = rank_of("run", rank);
+    if (pid > 0) ::kill(pid, signal);
+    return pid;
+  }
+
   // Runs of so many ranks leave what a run of one process leaves, as "of2" beside "alone".
   // `of_ranks`: words that only ranks are given.
   void expect_same_bytes(const std::string& settings, std::initializer_list<int> counts,
@@ -72,10 +80,8 @@ class RankedRuns : public SmallRuns {
         words("run",
               "--accumulate 3 --ranks 3 --save-every 4 --epochs 1000 --on-stall stop " + settings),
         out("log"), launcher());
-    ASSERT_TRUE(is_saved("run")) << content(out("log"));
-    const pid_t victim = rank_of("run", 2);
-    ASSERT_GT(victim, 0);
-    ::kill(victim, SIGSTOP);
+    const pid_t victim = signal_rank(2, SIGSTOP);
+    ASSERT_GT(victim, 0) << content(out("log"));
     const Outcome outcome = run.wait();
     EXPECT_EQ(outcome.code, 4) << outcome.output;
     EXPECT_THAT(outcome.output, testing::ContainsRegex("waiting for rank 2 on .*: last heard of"));

@@ -43,10 +43,7 @@ TEST_F(RankedRuns, KilledAndResumedByOtherNumbersOfThemTheyEndTheSame) {
 TEST_F(RankedRuns, OneThatIsKilledIsNamedAndNobodyIsLeft) {
   Background run(words("run", "--accumulate 3 --ranks 3 --save-every 2 --epochs 1000"), out("log"),
                  launcher());
-  ASSERT_TRUE(is_saved("run")) << content(out("log"));
-  const pid_t victim = rank_of("run", 2);
-  ASSERT_GT(victim, 0) << content(out("log"));
-  ::kill(victim, SIGKILL);
+  ASSERT_GT(signal_rank(2, SIGKILL), 0) << content(out("log"));
   const auto begin = std::chrono::steady_clock::now();
   const Outcome outcome = run.wait();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
@@ -63,10 +60,7 @@ TEST_F(RankedRuns, AfterADeathTheyAreStartedAgainAndEndTheSame) {
   const std::string settings = "--accumulate 3 --save-every 4 --steps 60";
   ASSERT_EQ(train("whole", settings).code, 0);
   Background run(words("run", settings + " --ranks 2 --restarts 2"), out("log"), launcher());
-  ASSERT_TRUE(is_saved("run")) << content(out("log"));
-  const pid_t victim = rank_of("run", 1);
-  ASSERT_GT(victim, 0);
-  ::kill(victim, SIGKILL);
+  ASSERT_GT(signal_rank(1, SIGKILL), 0) << content(out("log"));
   const Outcome outcome = run.wait();
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("restart 1 of 2: from step"));

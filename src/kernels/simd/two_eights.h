@@ -47,8 +47,6 @@ inline void store_part(float* p, Vec v, std::int64_t lanes) {
   eight::store_part(p + 8, v.high, lanes - 8);
 }
 
-inline Vec add(Vec a, Vec b) { return {eight::add(a.low, b.low), eight::add(a.high, b.high)}; }
-inline Vec sub(Vec a, Vec b) { return {eight::sub(a.low, b.low), eight::sub(a.high, b.high)}; }
 inline Vec mul(Vec a, Vec b) { return {eight::mul(a.low, b.low), eight::mul(a.high, b.high)}; }
 inline Vec div(Vec a, Vec b) { return {eight::div(a.low, b.low), eight::div(a.high, b.high)}; }
 inline Vec sqrt(Vec v) { return {eight::sqrt(v.low), eight::sqrt(v.high)}; }
@@ -67,6 +65,14 @@ inline Vec differing(Vec a, Vec b) {
 }
 
 // What floats and integers have in common.
+template <class V>
+V add(V a, V b) {
+  return {eight::add(a.low, b.low), eight::add(a.high, b.high)};
+}
+template <class V>
+V sub(V a, V b) {
+  return {eight::sub(a.low, b.low), eight::sub(a.high, b.high)};
+}
 template <class V>
 V greater(V a, V b) {
   return {eight::greater(a.low, b.low), eight::greater(a.high, b.high)};
@@ -132,12 +138,6 @@ inline IntVec splat_ints(std::int64_t v) { return {eight::splat_ints(v), eight::
 inline IntVec bits_of(Vec v) { return {eight::bits_of(v.low), eight::bits_of(v.high)}; }
 inline Vec floats_of(IntVec v) { return {eight::floats_of(v.low), eight::floats_of(v.high)}; }
 inline IntVec whole_ints(Vec v) { return {eight::whole_ints(v.low), eight::whole_ints(v.high)}; }
-inline IntVec add(IntVec a, IntVec b) {
-  return {eight::add(a.low, b.low), eight::add(a.high, b.high)};
-}
-inline IntVec sub(IntVec a, IntVec b) {
-  return {eight::sub(a.low, b.low), eight::sub(a.high, b.high)};
-}
 template <int bits>
 IntVec shift_left(IntVec v) {
   return {eight::shift_left<bits>(v.low), eight::shift_left<bits>(v.high)};
