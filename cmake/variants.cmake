@@ -1,7 +1,7 @@
 # Kernels that are compiled once more for each further variant of src/kernels/simd/vec.h. Only these
 # files see instructions that the oldest machine lacks.
 file(GLOB variant_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/simd/*.cpp)
-list(FILTER variant_sources EXCLUDE REGEX "/(bilinear|dispatch|levels|resampling|short_reals)\\.cpp$")
+list(FILTER variant_sources EXCLUDE REGEX "/(bf16_peak|bilinear|dispatch|levels|resampling|short_reals)\\.cpp$")
 
 find_path(PLIMSOLL_SIMDE simde/x86/avx512.h)
 option(PLIMSOLL_EMULATE_AVX512

@@ -8,7 +8,7 @@ namespace plimsoll {
 namespace {
 
 std::atomic<Isa>& held() {
-  static std::atomic<Isa> isa = default_isa();
+  static std::atomic<Isa> isa = best_isa();
   return isa;
 }
 
@@ -18,8 +18,6 @@ Isa best_isa() {
   if (has_avx512_bf16()) return Isa::avx512_bf16;
   return has_avx512() ? Isa::avx512 : Isa::avx2;
 }
-
-Isa default_isa() { return Isa::avx2; }
 
 Isa process_isa() { return held(); }
 void set_process_isa(Isa isa) { held() = isa; }

@@ -19,11 +19,8 @@ constexpr std::string_view name_of(Isa isa) { return kIsaNames[static_cast<std::
 // The most that this processor has.
 Isa best_isa();
 
-// What a process uses unless it says something else. Wider ones are to be asked for until a
-// processor that has them has passed all tests.
-Isa default_isa();
-
-// What this process uses. machine/instructions.h is the way to set it.
+// What this process uses: the most there is, unless it says something else. machine/instructions.h
+// is the way to set it.
 Isa process_isa();
 void set_process_isa(Isa isa);
 

@@ -100,7 +100,8 @@ int run_alone(const BenchSettings& settings) {
   Trainer& trainer = variant.trainer;
   if (!planned.plan.fits) throw job::refusal(trainer, planned, {});
   trainer.open(settings.memory.spill);
-  const double peak = kernels::measure_fma_peak_gflops(input.lanes);
+  const bool multiplies_short = settings.model.multiplies_short();
+  const double peak = kernels::measure_peak_gflops(input.lanes, multiplies_short);
   std::vector<double> seconds;
   for (std::int64_t step = -1; step < settings.steps; ++step) {
     double filling = 0;
@@ -124,13 +125,12 @@ int run_alone(const BenchSettings& settings) {
   }
   const std::string size = fmt::format("{}x{}", input.image.h, input.image.w);
   if (!settings.common.json) {
-    if (settings.layers) print_layers(times);
+    if (settings.layers) print_layers(times, peak);
     fmt::print(
         "{} batch {} image {} threads {}: {:.2f} images/s, {:.3f} s/step, {:.0f} GFLOP/s = {:.0f} "
-        "% of the "
-        "FMA peak ({:.0f}), peak memory {}\n",
+        "% of the {} peak ({:.0f}), peak memory {}\n",
         settings.model.title(), input.batch, size, threads, rate, step_seconds, gflops,
-        100 * gflops / peak, peak, to_string(Bytes{memory}));
+        100 * gflops / peak, multiplies_short ? "bf16" : "FMA", peak, to_string(Bytes{memory}));
     return 0;
   }
   nlohmann::ordered_json json{{"model", settings.model.title()},

@@ -15,10 +15,11 @@ void add_word(std::string& words, std::string_view word) {
     words += (words.empty() ? "" : ",") + std::string(word);
 }
 
-std::string text_of(const PassTime& pass) {
-  if (pass.flops == 0) return fmt::format("{:>27}", "");
-  return fmt::format("{:>8.2f} {:>5.0f} {:<12}", pass.seconds * 1e3,
-                     pass.flops / pass.seconds * 1e-9, pass.kernels);
+std::string text_of(const PassTime& pass, double peak_gflops) {
+  if (pass.flops == 0) return fmt::format("{:>31}", "");
+  const double gflops = pass.flops / pass.seconds * 1e-9;
+  return fmt::format("{:>8.2f} {:>5.0f} {:>3.0f} {:<12}", pass.seconds * 1e3, gflops,
+                     100 * gflops / peak_gflops, pass.kernels);
 }
 
 // What a row is called: the layer, and of one that is called several times, as a detector's heads
@@ -86,15 +87,16 @@ StepTimes measure_layers(Trainer& trainer) {
   return times;
 }
 
-void print_layers(const StepTimes& times) {
-  fmt::print("{:<32}{:^27}{:^27}{:^27}{:>9}{:>9}\n", "", "forward", "input's gradient",
+void print_layers(const StepTimes& times, double peak_gflops) {
+  fmt::print("{:<32}{:^31}{:^31}{:^31}{:>9}{:>9}\n", "", "forward", "input's gradient",
              "weights' gradient", "other", "again");
   fmt::print("{:<32}", "layer");
-  for (int pass = 0; pass < 3; ++pass) fmt::print("{:>8} {:>5} {:<12}", "ms", "GF/s", "kernel");
+  for (int pass = 0; pass < 3; ++pass)
+    fmt::print("{:>8} {:>5} {:>3} {:<12}", "ms", "GF/s", "%", "kernel");
   fmt::print("{:>9}{:>9}\n", "ms", "ms");
   for (const LayerTime& time : times.layers) {
     std::string row = fmt::format("{:<32}", time.layer);
-    for (const PassTime& pass : time.passes) row += text_of(pass);
+    for (const PassTime& pass : time.passes) row += text_of(pass, peak_gflops);
     row += fmt::format("{:>9.2f}{:>9.2f}", time.other * 1e3, time.again * 1e3);
     for (const PassTime& pass : time.passes)
       if (pass.kernels.find("ref") != std::string::npos) row += "  <- slow reference path";

@@ -32,6 +32,7 @@ struct StepTimes {
 // Runs one step instruction by instruction, with a clock between.
 StepTimes measure_layers(Trainer& trainer);
 
-void print_layers(const StepTimes& times);
+// Rates are also told as a share of `peak_gflops`, what the processor can do at most.
+void print_layers(const StepTimes& times, double peak_gflops);
 
 }  // namespace plimsoll::cli

@@ -152,7 +152,7 @@ void add_options(CLI::App& command, job::ModelSettings& s) {
       .add_option("--isa", s.isa,
                   "instructions of all kernels: avx2, avx512 or avx512_bf16; the same ones round "
                   "alike on processors of two kinds")
-      ->default_str(std::string(name_of(default_isa())));
+      ->default_str(std::string(name_of(best_isa())));
 }
 
 void add_options(CLI::App& command, job::MemorySettings& s) {

@@ -73,9 +73,11 @@ std::string lossy_text(const job::TrainingSettings& settings) {
   const bool two_stages = settings.model.network().two_stages;
   std::string text;
   if (settings.model.is_short())
-    text +=
-        "note: --precision bf16 is lossy: what lies between layers is rounded to 8 significant bits"
-        "; on this processor it saves memory, not time\n";
+    text += fmt::format(
+        "note: --precision bf16 is lossy: what lies between layers is rounded to 8 significant "
+        "bits{}\n",
+        settings.model.multiplies_short() ? ""
+                                          : "; with these instructions it saves memory, not time");
   if (options.stash == "f16")
     text +=
         "note: --stash f16 is lossy: gradients are computed from activations rounded to 16 bits\n";

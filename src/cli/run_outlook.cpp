@@ -93,8 +93,9 @@ RunOutlook find_outlook(const job::TrainingSettings& settings, const job::Scanne
           .run = {},
           .why_not = {},
           .delivered = data.report.images_per_second() / data.report.workers,
-          .most = kernels::measure_fma_peak_gflops(settings.model.input().lanes) * 1e9 /
-                  flops_per_image(settings.model)};
+          .most = kernels::measure_peak_gflops(settings.model.input().lanes,
+                                               settings.model.multiplies_short()) *
+                  1e9 / flops_per_image(settings.model)};
 }
 
 void judge(const RunOutlook& outlook, const job::ScannedData& data, const Machine& machine,

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/isa.h"
 #include "nn/nn.h"
 #include "step/step_graph.h"
 #include "task/detection_anchors.h"
@@ -53,6 +54,8 @@ struct ModelSettings {
   std::string title() const;
   nn::Input input() const;
   bool is_short() const { return precision == "bf16"; }
+  // Whether that is faster too: this process has products of bf16.
+  bool multiplies_short() const { return is_short() && process_isa() == Isa::avx512_bf16; }
   std::int64_t class_count() const;
   NetworkFactory factory() const;
   // In Keras's order, as training would name them.

@@ -20,6 +20,8 @@ struct ConvolutionShape {
   bool plain_input = false;  // reads a plain image, with stem_kernel weights
   std::int64_t bias = 0;     // length of the bias, 0: none
   bool is_short = false;     // images are bf16, before and after
+  // Of those: multiplied as they are, by instructions that the processor has for it.
+  bool multiplies_short = false;
 
   // Elements of one image before and after, and of the weights.
   std::int64_t input_image() const { return channels * window.h.in * window.w.in; }

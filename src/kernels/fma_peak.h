@@ -12,4 +12,13 @@ namespace plimsoll::kernels {
 // s in all.
 double measure_fma_peak_gflops(std::int64_t lanes = kNarrowLanes);
 
+// The same of products of bf16 that are added up in f32, on a processor that has those
+// (avx512_bf16).
+double measure_bf16_peak_gflops();
+
+// Whichever of the two limits a network of images in blocks of `lanes` channels.
+inline double measure_peak_gflops(std::int64_t lanes, bool multiplies_short) {
+  return multiplies_short ? measure_bf16_peak_gflops() : measure_fma_peak_gflops(lanes);
+}
+
 }  // namespace plimsoll::kernels

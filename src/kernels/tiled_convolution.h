@@ -15,4 +15,8 @@ std::unique_ptr<Job> prepare_tiled_forward(const Call& call);
 std::unique_ptr<Job> prepare_tiled_grad_input(const Call& call);
 std::unique_ptr<Job> prepare_tiled_grad_kernel(const Call& call);
 
+// The kernel of conv2d_grad_kernel for one tap without strides, cells for tiles. Images in bf16 are
+// multiplied as they are, and only where the processor does that (avx512_bf16); null for others.
+std::unique_ptr<Job> prepare_point_grad_kernel(const Call& call);
+
 }  // namespace plimsoll::kernels

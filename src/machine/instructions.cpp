@@ -20,7 +20,7 @@ dnnl_cpu_isa_t limit_of(Isa isa) {
 }
 
 Isa isa_of(const std::string& word) {
-  if (word.empty()) return default_isa();
+  if (word.empty()) return best_isa();
   const auto* const found = std::ranges::find(kIsaNames, word);
   if (found == kIsaNames.end())
     throw UsageError({.where = "--isa",

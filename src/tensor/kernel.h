@@ -77,6 +77,7 @@ struct KernelTraits {
   bool slices = true;  // takes operands that are not dense
   bool f64 = false;    // takes real numbers of 64 bits
   TakesBf16 bf16 = TakesBf16::no;
+  bool shortens = false;  // beside images in bf16 it rounds weights to bf16 too
   bool packs = false;     // writes Args::packed when asked to
   bool compiles = false;  // its jobs make machine code for their shape
 };

@@ -62,7 +62,8 @@ TEST(Precision, ActivationsTakeHalfInBf16) {
   const std::int64_t wide = kept(plan("--memory unlimited"));
   const std::int64_t narrow = kept(plan("--memory unlimited --precision bf16"));
   ASSERT_GT(wide, 0);
-  EXPECT_LE(static_cast<double>(narrow), 0.51 * static_cast<double>(wide));
+  // Half, and the places of the largest, a byte each in either.
+  EXPECT_LE(static_cast<double>(narrow), 0.53 * static_cast<double>(wide));
 }
 
 using ShortRuns = SmallRuns;

@@ -12,6 +12,7 @@
 #include "ops/table.h"
 #include "tensor/arena.h"
 #include "tensor/conv_layout.h"
+#include "tests/support/fenced_tensor.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/threads.h"
 #include "tests/support/zoo_trainer.h"
@@ -80,31 +81,51 @@ double product_sum(const Case& c, const Window& window, const TensorView& x, con
   return sum;
 }
 
+const Kernel& tiled_kernel(const std::string& op) {
+  for (const Kernel& kernel : op_table().find(op)->kernels)
+    if (kernel.name == "winograd") return kernel;
+  throw std::logic_error(op + " has no kernel by tiles");
+}
+
+// A convolution by tiles, computed by the team of this moment; false if tiles are not for this
+// shape.
+class TiledRun {
+ public:
+  explicit TiledRun(const Case& c) : x(c.x, 1), w(c.w, 2), y(c.y, 3) {
+    if (c.op == "conv2d_grad_input") in = {y.view(), w.view()}, out = {x.view()};
+    if (c.op == "conv2d_grad_kernel") in = {x.view(), y.view()}, out = {w.view()};
+    const std::vector<Operand> reads{{in[0].spec}, {in[1].spec}}, writes{{out[0].spec}};
+    const Environment environment = this_process();
+    const auto job = prepare(tiled_kernel(c.op), {c.attrs, reads, writes, environment});
+    if (job == nullptr) return;
+    const Arena scratch(round_up(std::max<std::int64_t>(job->scratch(), 64), 64));
+    EXPECT_LE(job->scratch(), environment.threads * (std::int64_t{32} << 20));
+    job->run({.in = in, .out = out, .scratch = scratch.at(0)});
+    is_done = true;
+  }
+  std::vector<double> result() const { return logical_elements(out[0]); }
+
+  Tensor x, w, y;
+  std::vector<TensorView> in{x.view(), w.view()}, out{y.view()};
+  bool is_done = false;
+};
+
 // The error of some results against their size; negative if tiles are not for this shape.
 double relative_error(const Case& c) {
-  const Kernel& kernel = op_table().find(c.op)->kernels.front();
-  EXPECT_EQ(kernel.name, "winograd");
-  const Tensor x(c.x, 1), w(c.w, 2), y(c.y, 3);
-  std::vector<TensorView> in{x.view(), w.view()}, out{y.view()};
-  if (c.op == "conv2d_grad_input") in = {y.view(), w.view()}, out = {x.view()};
-  if (c.op == "conv2d_grad_kernel") in = {x.view(), y.view()}, out = {w.view()};
-  const std::vector<Operand> in_operands{{in[0].spec}, {in[1].spec}}, out_operands{{out[0].spec}};
-  const auto job = prepare(kernel, {c.attrs, in_operands, out_operands, this_process()});
-  if (job == nullptr) return -1;
-  const Arena scratch(round_up(std::max<std::int64_t>(job->scratch(), 64), 64));
-  EXPECT_LE(job->scratch(), std::int64_t{32} << 20);
-  job->run({.in = in, .out = out, .scratch = scratch.at(0)});
+  const TiledRun run(c);
+  if (!run.is_done) return -1;
+  const TensorView& result = run.out[0];
   const Window window =
       kernels::read_window(c.attrs, c.x.shape, c.y.shape, c.w.shape[2], c.w.shape[3]);
-  const Shape& made = out[0].spec.shape;
+  const Shape& made = result.spec.shape;
   std::minstd_rand random(4);
   double wrong = 0, size = 0;
   for (int i = 0; i < 100; ++i) {
     std::array<std::int64_t, 4> at{};
     for (int d = 0; d < 4; ++d)
       at[d] = std::uniform_int_distribution<std::int64_t>(0, made[d] - 1)(random);
-    const double wanted = product_sum(c, window, x.view(), w.view(), y.view(), at);
-    const double got = out[0].at<float>(at[0], at[1], at[2], at[3]);
+    const double wanted = product_sum(c, window, run.x.view(), run.w.view(), run.y.view(), at);
+    const double got = result.at<float>(at[0], at[1], at[2], at[3]);
     wrong += (got - wanted) * (got - wanted);
     size += wanted * wanted;
   }
@@ -179,6 +200,35 @@ TEST_P(TiledConvolutionOf, LanesIsRightForOddShapes) {
     }
   }
   EXPECT_GE(served, 60);
+}
+
+TEST_P(TiledConvolutionOf, LanesGivesTheSameBitsWhateverTheNumberOfThreads) {
+  struct Sizes {
+    std::int64_t images, channels, filters, side, kh, kw;
+  };
+  // By tiles, by filters, weights in several groups, odd blocks.
+  for (const Sizes& s :
+       {Sizes{3, 40, 72, 35, 3, 3}, Sizes{4, 400, 392, 8, 3, 3}, Sizes{2, 512, 512, 13, 3, 3},
+        Sizes{3, 48, 64, 17, 5, 5}, Sizes{3, 72, 56, 17, 1, 7}, Sizes{3, 72, 56, 17, 7, 1}}) {
+    const Spec x = blocked(s.images, s.channels, s.side, s.side, DType::f32, GetParam());
+    const Spec y = blocked(s.images, s.filters, s.side, s.side, x);
+    for (const char* op : {"conv2d", "conv2d_grad_input", "conv2d_grad_kernel"}) {
+      SCOPED_TRACE(std::string(op) + " " + to_string(x) + " " + to_string(y));
+      Attrs given{{"pads", Ints{s.kh / 2, s.kw / 2, s.kh / 2, s.kw / 2}}};
+      if (op == std::string("conv2d_grad_input")) given.set("input", Ints{s.side, s.side});
+      if (op == std::string("conv2d_grad_kernel")) given.set("kernel", Ints{s.kh, s.kw});
+      const Attrs attrs = complete_attrs(*op_table().find(op), given);
+      const Case c{op, attrs, x, conv_kernel_spec(x, s.filters, s.kh, s.kw, 1), y};
+      const auto bits = [&](int threads) {
+        const Threads team(threads);
+        const TiledRun run(c);
+        EXPECT_TRUE(run.is_done);
+        return run.result();
+      };
+      const std::vector<double> alone = bits(1);
+      for (int threads : {2, 3, 7}) EXPECT_TRUE(bits(threads) == alone) << threads << " threads";
+    }
+  }
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-bool is_own(const Kernel& kernel) { return kernel.name != "onednn"; }
+bool is_own(const Kernel& kernel) { return !kernel.name.starts_with("onednn"); }
 
 // The outputs' bits of one run; empty if the kernel cannot do the call.
 std::vector<std::byte> bits_of(const OpDef& op, const Sample& sample, const Kernel& kernel,

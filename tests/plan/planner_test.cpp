@@ -21,12 +21,13 @@ Trainer make_trainer(std::string_view name, std::int64_t batch, std::int64_t acc
   return zoo_trainer(name, batch, {.accumulate = accumulate, .evaluate_batches = {batch}});
 }
 
+// 1 %, and of arenas of a few MiB, in which the scratch of one kernel is a large piece, 256 KiB.
 void expect_hardly_any_gaps(const Problem& problem, const Frontier& frontier) {
   Scheduler scheduler(problem);
   for (const PlanPoint& point : frontier.points) {
     ASSERT_TRUE(scheduler.run(point.fates));
     const auto bound = static_cast<double>(scheduler.peak().bytes);
-    EXPECT_LE(static_cast<double>(point.bytes), 1.01 * bound)
+    EXPECT_LE(static_cast<double>(point.bytes), bound + std::max(0.01 * bound, 0x1p18))
         << point.bytes << " bytes for " << scheduler.peak().bytes;
   }
 }

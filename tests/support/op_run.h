@@ -100,9 +100,10 @@ inline Specs promoted(const OpDef& op, const Sample& sample) {
 // How the operands of a run lie in memory.
 struct Setting {
   bool in_f64 = false;
-  bool sliced = false;      // blocked operands are slices of wider tensors
-  std::int64_t shift = 0;   // bytes by which every buffer is moved
-  int scratch_byte = 0x7F;  // what scratch holds before the run
+  bool short_weights = false;  // which are numbers that bf16 has, as images in bf16 are
+  bool sliced = false;         // blocked operands are slices of wider tensors
+  std::int64_t shift = 0;      // bytes by which every buffer is moved
+  int scratch_byte = 0x7F;     // what scratch holds before the run
   std::optional<InPlace> in_place = std::nullopt;
 };
 
@@ -117,7 +118,10 @@ class OpRun {
     for (std::size_t i = 0; i < sample.in.size(); ++i) {
       const Spec& spec = setting.in_f64 ? specs[i] : sample.in[i].spec;
       in_.emplace_back(spec, setting.shift, setting.sliced);
-      put_elements(in_.back().view(), sample_values(sample.in[i], fnv1a64(op.name) + i));
+      std::vector<double> values = sample_values(sample.in[i], fnv1a64(op.name) + i);
+      if (setting.short_weights && spec.layout != Layout::plain)
+        for (double& value : values) value = Bf16(value);
+      put_elements(in_.back().view(), values);
       in_views_.push_back(in_.back().view());
       in_operands_.push_back({spec, in_views_.back().is_dense()});
       before_.push_back(in_.back().content());

@@ -6,13 +6,14 @@
 namespace plimsoll {
 namespace {
 
-Trainer short_trainer(const zoo::Network& network) {
+Trainer short_trainer(const zoo::Network& network, std::int64_t lanes = kNarrowLanes) {
   return Trainer(op_table(),
                  [&](nn::Builder& net) { return network.build(net, {.classes = network.classes}); },
                  {.input = {.batch = 2,
                             .channels = network.channels,
                             .image = network.image,
-                            .dtype = DType::bf16},
+                            .dtype = DType::bf16,
+                            .lanes = lanes},
                   .train_batches = {2},
                   .evaluate_batches = {2},
                   .task = task_of(network)});
@@ -45,6 +46,26 @@ TEST(PrecisionOfTheZoo, NoKernelIsGivenCopiesOfWholeImages) {
         EXPECT_EQ(kernel->traits.bf16, TakesBf16::yes)
             << network.name << ": " << node.op->name << " by " << kernel->name;
       }
+    }
+  }
+}
+
+// Widening images would give away what these processors gain.
+TEST(PrecisionOfTheZoo, ConvolutionsMultiplyBf16WhereTheProcessorDoes) {
+  if (process_isa() != Isa::avx512_bf16) GTEST_SKIP() << "this processor has no avx512_bf16";
+  for (const zoo::Network& network : zoo::networks()) {
+    const Trainer trainer = short_trainer(network, kWideLanes);
+    const Graph& graph = trainer.tapes().graph(0);
+    for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+      const Node& node = graph.nodes()[n];
+      if (!node.op->name.starts_with("conv2d")) continue;
+      const std::string_view kernel =
+          trainer.tapes().prepared(0, NodeId{static_cast<std::int32_t>(n)}).kernel_name();
+      const bool sums = node.op->arithmetic == Arithmetic::grad_weights;
+      EXPECT_TRUE(kernel == "onednn_bf16" ||
+                  (sums && (kernel == "simd_point" || kernel == "winograd")))
+          << network.name << ": " << node.op->name << " of " << to_string(graph.spec(node.in[0]))
+          << " by " << kernel;
     }
   }
 }

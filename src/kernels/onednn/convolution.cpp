@@ -3,103 +3,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "kernels/onednn/convolution_primitive.h"
 #include "kernels/onednn/image_copies.h"
-#include "kernels/onednn/primitive.h"
+#include "kernels/paired_weights.h"
 #include "kernels/transpose.h"
 
 namespace plimsoll::kernels::onednn {
 namespace {
-
-enum class Pass { forward, grad_input, grad_kernel };
-
-// Padding behind the image that windows really touch; negative where cells at the end are not read.
-std::int64_t padding_after(const Slide& s) {
-  return (s.out - 1) * s.stride + (s.kernel - 1) * s.dilation + 1 - s.in - s.before;
-}
-
-// oneDNN's names for our layouts; weights of groups have names of their own.
-struct WeightTags {
-  dnnl_format_tag_t single, grouped;
-};
-struct Tags {
-  dnnl_format_tag_t images;
-  WeightTags kernel, turned, stem;
-};
-
-const Tags& tags_of(std::int64_t lanes) {
-  static constexpr Tags kNarrow{dnnl_nChw8c,
-                                {dnnl_OIhw8i8o, dnnl_gOIhw8i8o},
-                                {dnnl_OIhw8o8i, dnnl_gOIhw8o8i},
-                                {dnnl_Ohwi8o, dnnl_gOhwi8o}};
-  static constexpr Tags kWide{dnnl_nChw16c,
-                              {dnnl_OIhw16i16o, dnnl_gOIhw16i16o},
-                              {dnnl_OIhw16o16i, dnnl_gOIhw16o16i},
-                              {dnnl_Ohwi16o, dnnl_gOhwi16o}};
-  return lanes == kWideLanes ? kWide : kNarrow;
-}
-
-Descriptor describe_pass(const ConvolutionShape& s, Pass pass, std::int64_t images) {
-  const Slide &h = s.window.h, &w = s.window.w;
-  const Tags& tags = tags_of(s.lanes);
-  const auto x =
-      describe({images, s.channels, h.in, w.in}, s.plain_input ? dnnl_nchw : tags.images);
-  const auto y = describe({images, s.filters, h.out, w.out}, tags.images);
-  const auto weights = [&](const WeightTags& order) {
-    if (s.groups == 1) return describe({s.filters, s.channels, h.kernel, w.kernel}, order.single);
-    return describe({s.groups, s.filters / s.groups, s.channels / s.groups, h.kernel, w.kernel},
-                    order.grouped);
-  };
-  const auto kernel = weights(s.plain_input ? tags.stem : tags.kernel);
-  const auto bias = describe({s.filters}, dnnl_x);
-  const dnnl_dims_t strides = {h.stride, w.stride};
-  const dnnl_dims_t dilates = {h.dilation - 1, w.dilation - 1};
-  const dnnl_dims_t before = {h.before, w.before};
-  const dnnl_dims_t after = {padding_after(h), padding_after(w)};
-
-  dnnl_convolution_desc_t op;
-  if (dnnl_dilated_convolution_forward_desc_init(
-          &op, dnnl_forward_training, dnnl_convolution_direct, &x, &kernel,
-          s.bias > 0 ? &bias : nullptr, &y, strides, dilates, before, after) != dnnl_success)
-    return nullptr;
-  Descriptor forward = make_descriptor(&op);
-  if (pass == Pass::forward || forward == nullptr) return forward;
-
-  dnnl_status_t status = dnnl_success;
-  if (pass == Pass::grad_input) {
-    const auto turned = weights(tags.turned);
-    status = dnnl_dilated_convolution_backward_data_desc_init(
-        &op, dnnl_convolution_direct, &x, &turned, &y, strides, dilates, before, after);
-  } else {
-    status = dnnl_dilated_convolution_backward_weights_desc_init(
-        &op, dnnl_convolution_direct, &x, &kernel, nullptr, &y, strides, dilates, before, after);
-  }
-  return status == dnnl_success ? make_descriptor(&op, forward.get()) : nullptr;
-}
-
-std::unique_ptr<Primitive> make_primitive(const ConvolutionShape& s, Pass pass,
-                                          std::int64_t images) {
-  Descriptor descriptor = describe_pass(s, pass, images);
-  if (descriptor == nullptr || !is_jit(descriptor.get())) return nullptr;
-  switch (pass) {
-    case Pass::forward:
-      if (s.bias > 0)
-        return std::make_unique<Primitive>(
-            std::move(descriptor), std::initializer_list<int>{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS,
-                                                              DNNL_ARG_DST, DNNL_ARG_BIAS});
-      return std::make_unique<Primitive>(
-          std::move(descriptor),
-          std::initializer_list<int>{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST});
-    case Pass::grad_input:
-      return std::make_unique<Primitive>(
-          std::move(descriptor),
-          std::initializer_list<int>{DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC});
-    case Pass::grad_kernel:
-      return std::make_unique<Primitive>(
-          std::move(descriptor),
-          std::initializer_list<int>{DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS});
-  }
-  return nullptr;
-}
 
 // A convolution whose batch is worked off in equal parts, the last one perhaps smaller. What
 // differs from pass to pass is how one part is run.
@@ -116,7 +26,8 @@ class PartsJob : public Job {
   bool prepare(Pass pass, std::int64_t most_bytes) {
     const ConvolutionShape shape = copies_.seen();
     const std::int64_t images = shape_.images;
-    const std::int64_t largest = 4 * std::max(shape_.input_image(), shape_.output_image());
+    const std::int64_t largest =
+        (shape.multiplies_short ? 2 : 4) * std::max(shape_.input_image(), shape_.output_image());
     std::int64_t most = most_bytes / largest;
     if (most == 0 || 4 * shape_.weights() > kMostBytes) return false;
     most = copies_.images_together(most, pass == Pass::grad_kernel);
@@ -160,6 +71,10 @@ class ForwardJob final : public PartsJob {
  public:
   explicit ForwardJob(const ConvolutionShape& shape) : PartsJob(shape) {
     if (shape.bias % shape.lanes != 0) bias_ = pieces_.add(4 * shape.filters);
+    // Rows are channels: those of a block, or the few of a plain image, of which an odd one is
+    // paired with zeros.
+    if (shape.multiplies_short)
+      paired_ = pieces_.add(2 * shape.weights() / rows() * round_up(rows(), 2));
   }
 
   void run(const Args& args) noexcept override {
@@ -169,33 +84,40 @@ class ForwardJob final : public PartsJob {
       std::fill(std::copy_n(bias, shape_.bias, padded), padded + shape_.filters, 0.0f);
       bias = padded;
     }
+    std::byte* weights = args.in[1].data;
+    if (paired_) {
+      weights = args.scratch + *paired_;
+      pair_rows(shape_.lanes, shape_.weights() / (rows() * shape_.lanes), rows(),
+                args.in[1].as<float>(), reinterpret_cast<Bf16*>(weights));
+    }
     for_each_part([&](Primitive& primitive, std::int64_t first, std::int64_t images) {
       void* from = copies_.read_before(args, args.in[0], first, images);
       void* to = copies_.place_after(args, args.out[0], first);
       if (bias != nullptr)
-        primitive.run({from, args.in[1].data, to, bias}, inner(args));
+        primitive.run({from, weights, to, bias}, inner(args));
       else
-        primitive.run({from, args.in[1].data, to}, inner(args));
+        primitive.run({from, weights, to}, inner(args));
       copies_.keep_after(args, args.out[0], first, images);
     });
   }
 
  private:
-  std::optional<std::int64_t> bias_;
+  // Of a block of the weights.
+  std::int64_t rows() const { return shape_.plain_input ? shape_.channels : shape_.lanes; }
+
+  std::optional<std::int64_t> bias_, paired_;
 };
 
 class GradInputJob final : public PartsJob {
  public:
   explicit GradInputJob(const ConvolutionShape& shape) : PartsJob(shape) {
-    turned_ = pieces_.add(4 * shape.weights());
+    turned_ = pieces_.add((shape.multiplies_short ? 2 : 4) * shape.weights());
   }
 
   void run(const Args& args) noexcept override {
-    float* turned = reinterpret_cast<float*>(args.scratch + turned_);
-    transpose_blocks(shape_.lanes, shape_.weights() / (shape_.lanes * shape_.lanes),
-                     args.in[1].as<float>(), turned);
+    turn_weights(args);
     for_each_part([&](Primitive& primitive, std::int64_t first, std::int64_t images) {
-      primitive.run({copies_.read_after(args, args.in[0], first, images), turned,
+      primitive.run({copies_.read_after(args, args.in[0], first, images), args.scratch + turned_,
                      copies_.place_before(args, args.out[0], first)},
                     inner(args));
       copies_.keep_before(args, args.out[0], first, images);
@@ -203,6 +125,24 @@ class GradInputJob final : public PartsJob {
   }
 
  private:
+  void turn_weights(const Args& args) const noexcept {
+    // With one tap blocks are a matrix of filters by channels.
+    const std::int64_t group = shape_.weights() / shape_.groups;
+    const std::int64_t filters = shape_.filters / shape_.groups / shape_.lanes;
+    const BlockMatrix blocks{
+        .outer = filters,
+        .inner = group / (shape_.lanes * shape_.lanes) / filters,
+        .swaps = shape_.multiplies_short ? is_point(shape_) : turns_forward(copies_.seen())};
+    for (std::int64_t first = 0; first < shape_.weights(); first += group) {
+      const float* from = args.in[1].as<float>() + first;
+      std::byte* to = args.scratch + turned_;
+      if (shape_.multiplies_short)
+        pair_columns(shape_.lanes, blocks, from, reinterpret_cast<Bf16*>(to) + first);
+      else
+        transpose_blocks(shape_.lanes, blocks, from, reinterpret_cast<float*>(to) + first);
+    }
+  }
+
   std::int64_t turned_ = 0;
 };
 
@@ -228,6 +168,17 @@ class GradKernelJob final : public PartsJob {
     });
   }
 };
+
+// The shape with products of bf16; nothing where images are none or the processor has no such
+// products.
+std::optional<ConvolutionShape> multiplied_short(std::optional<ConvolutionShape> shape,
+                                                 const Call& call) {
+  if (!shape || !shape->is_short || shape->lanes != kWideLanes ||
+      call.environment.isa != Isa::avx512_bf16)
+    return std::nullopt;
+  shape->multiplies_short = true;
+  return shape;
+}
 
 template <class PassJob>
 std::unique_ptr<Job> make_job(const ConvolutionShape& shape, Pass pass, std::int64_t most_bytes) {
@@ -262,6 +213,21 @@ std::unique_ptr<Job> prepare_grad_input(const Call& call) {
 
 std::unique_ptr<Job> prepare_grad_kernel(const Call& call) {
   const auto shape = read_grad_kernel(call);
+  return shape ? make_grad_kernel(*shape) : nullptr;
+}
+
+std::unique_ptr<Job> prepare_short_forward(const Call& call) {
+  const auto shape = multiplied_short(read_forward(call), call);
+  return shape ? make_forward(*shape) : nullptr;
+}
+
+std::unique_ptr<Job> prepare_short_grad_input(const Call& call) {
+  const auto shape = multiplied_short(read_grad_input(call), call);
+  return shape ? make_grad_input(*shape) : nullptr;
+}
+
+std::unique_ptr<Job> prepare_short_grad_kernel(const Call& call) {
+  const auto shape = multiplied_short(read_grad_kernel(call), call);
   return shape ? make_grad_kernel(*shape) : nullptr;
 }
 

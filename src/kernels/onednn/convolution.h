@@ -1,4 +1,4 @@
-// Convolutions served by oneDNN's generated AVX2 code, all three passes, on blocked tensors.
+// Convolutions served by oneDNN's generated code, all three passes, on blocked tensors.
 #pragma once
 
 #include <cstdint>
@@ -24,5 +24,11 @@ std::unique_ptr<Job> make_grad_kernel(const ConvolutionShape& shape,
 std::unique_ptr<Job> prepare_forward(const Call& call);
 std::unique_ptr<Job> prepare_grad_input(const Call& call);
 std::unique_ptr<Job> prepare_grad_kernel(const Call& call);
+
+// The same of images in bf16 by products of bf16, where the processor has them (avx512_bf16);
+// weights are rounded to bf16 in scratch, sums are f32.
+std::unique_ptr<Job> prepare_short_forward(const Call& call);
+std::unique_ptr<Job> prepare_short_grad_input(const Call& call);
+std::unique_ptr<Job> prepare_short_grad_kernel(const Call& call);
 
 }  // namespace plimsoll::kernels::onednn

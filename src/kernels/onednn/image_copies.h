@@ -1,5 +1,5 @@
 // Copies of images that a convolution by oneDNN reads or writes instead of its operands: the cells
-// that a strided 1x1 sees, and f32 of what is bf16.
+// that a strided 1x1 sees, and f32 of what is bf16 and cannot be multiplied as it is.
 #pragma once
 
 #include <algorithm>
@@ -63,80 +63,97 @@ class Pieces {
 class ImageCopies {
  public:
   explicit ImageCopies(const ConvolutionShape& shape)
-      : shape_(shape), strided_point_(is_strided_point(shape)) {}
+      : shape_(shape),
+        strided_point_(is_strided_point(shape)),
+        widens_(shape.is_short && !shape.multiplies_short),
+        size_(shape.multiplies_short ? 2 : 4) {}
 
   // What the primitive computes.
   ConvolutionShape seen() const { return strided_point_ ? over_seen_cells(shape_) : shape_; }
-  // The most images that are worked on together, of `most`; sums want more of them. In bf16, where
-  // most convolutions work so, a number that divides the batch: a rest would want code of its own.
+  // The most images that are worked on together, of `most`; sums want more of them. Of bf16 that is
+  // widened, as most convolutions do then, a number that divides the batch: a rest would want code
+  // of its own.
   std::int64_t images_together(std::int64_t most, bool sums) const {
     if (before() == 0) return most;
     const std::int64_t bound = sums ? kCopyBytesSummed : kCopyBytes;
-    std::int64_t images = std::clamp(bound / (4 * (before() + after())), std::int64_t{1}, most);
-    if (!shape_.is_short) return images;
+    std::int64_t images = std::clamp(bound / (size_ * (before() + after())), std::int64_t{1}, most);
+    if (!widens_) return images;
     images = std::min(images, shape_.images);
     while (shape_.images % images != 0) --images;
     return images;
   }
   void place(Pieces& pieces, std::int64_t images) {
-    before_ = pieces.add(4 * images * before());
-    after_ = pieces.add(4 * images * after());
+    before_ = pieces.add(size_ * images * before());
+    after_ = pieces.add(size_ * images * after());
   }
 
   // The part of x from image `first` on as the primitive reads it: x itself, or a copy in scratch.
-  float* read_before(const Args& args, const TensorView& x, std::int64_t first,
-                     std::int64_t images) const noexcept {
-    const std::int64_t at = first * shape_.input_image();
-    float* copy = copy_before(args);
-    if (!shape_.is_short && !strided_point_) return x.as<float>() + at;
-    if (!shape_.is_short)
-      subsample(grid_of(shape_, images), x.as<float>() + at, copy);
-    else if (strided_point_)
-      subsample(grid_of(shape_, images), x.as<Bf16>() + at, copy);
-    else
-      widen(x.as<Bf16>() + at, images * shape_.input_image(), copy);
-    return copy;
-  }
-  float* read_after(const Args& args, const TensorView& y, std::int64_t first,
+  void* read_before(const Args& args, const TensorView& x, std::int64_t first,
                     std::int64_t images) const noexcept {
-    const std::int64_t at = first * shape_.output_image();
-    if (!shape_.is_short) return y.as<float>() + at;
-    widen(y.as<Bf16>() + at, images * shape_.output_image(), copy_after(args));
+    if (!widens_ && !strided_point_) return image(x, first, shape_.input_image());
+    const Grid grid = grid_of(shape_, images);
+    const std::int64_t at = first * shape_.input_image();
+    if (shape_.multiplies_short)
+      subsample(as_floats(grid), floats(image(x, first, shape_.input_image())), copy_before(args));
+    else if (!widens_)
+      subsample(grid, x.as<float>() + at, copy_before(args));
+    else if (strided_point_)
+      subsample(grid, x.as<Bf16>() + at, copy_before(args));
+    else
+      widen(x.as<Bf16>() + at, images * shape_.input_image(), copy_before(args));
+    return copy_before(args);
+  }
+  void* read_after(const Args& args, const TensorView& y, std::int64_t first,
+                   std::int64_t images) const noexcept {
+    if (!widens_) return image(y, first, shape_.output_image());
+    const std::int64_t size = shape_.output_image();
+    widen(y.as<Bf16>() + first * size, images * size, copy_after(args));
     return copy_after(args);
   }
 
   // Where the primitive is to write that part, and what makes it y's or x's own.
-  float* place_after(const Args& args, const TensorView& y, std::int64_t first) const noexcept {
-    return shape_.is_short ? copy_after(args) : y.as<float>() + first * shape_.output_image();
+  void* place_after(const Args& args, const TensorView& y, std::int64_t first) const noexcept {
+    return widens_ ? copy_after(args) : image(y, first, shape_.output_image());
   }
   void keep_after(const Args& args, const TensorView& y, std::int64_t first,
                   std::int64_t images) const noexcept {
     const std::int64_t size = shape_.output_image();
-    if (shape_.is_short) shorten(copy_after(args), images * size, y.as<Bf16>() + first * size);
+    if (widens_) shorten(copy_after(args), images * size, y.as<Bf16>() + first * size);
   }
-  float* place_before(const Args& args, const TensorView& x, std::int64_t first) const noexcept {
-    if (shape_.is_short || strided_point_) return copy_before(args);
-    return x.as<float>() + first * shape_.input_image();
+  void* place_before(const Args& args, const TensorView& x, std::int64_t first) const noexcept {
+    if (widens_ || strided_point_) return copy_before(args);
+    return image(x, first, shape_.input_image());
   }
   void keep_before(const Args& args, const TensorView& x, std::int64_t first,
                    std::int64_t images) const noexcept {
+    const Grid grid = grid_of(shape_, images);
     const std::int64_t at = first * shape_.input_image();
     const float* copy = copy_before(args);
-    if (shape_.is_short && strided_point_)
-      scatter(grid_of(shape_, images), copy, x.as<Bf16>() + at);
-    else if (shape_.is_short)
+    if (strided_point_ && shape_.multiplies_short)
+      scatter(as_floats(grid), copy, floats(image(x, first, shape_.input_image())));
+    else if (strided_point_ && widens_)
+      scatter(grid, copy, x.as<Bf16>() + at);
+    else if (widens_)
       shorten(copy, images * shape_.input_image(), x.as<Bf16>() + at);
     else if (strided_point_)
-      scatter(grid_of(shape_, images), copy, x.as<float>() + at);
+      scatter(grid, copy, x.as<float>() + at);
   }
 
  private:
   // Elements of an image that is copied; 0: none is.
-  std::int64_t before() const {
-    return strided_point_ || shape_.is_short ? seen().input_image() : 0;
-  }
-  std::int64_t after() const { return shape_.is_short ? seen().output_image() : 0; }
+  std::int64_t before() const { return strided_point_ || widens_ ? seen().input_image() : 0; }
+  std::int64_t after() const { return widens_ ? seen().output_image() : 0; }
 
+  // A cell of bf16 is moved as one of half as many floats: nobody looks at the numbers.
+  static Grid as_floats(Grid grid) {
+    grid.lanes /= 2;
+    return grid;
+  }
+  static float* floats(void* cells) { return static_cast<float*>(cells); }
+
+  void* image(const TensorView& view, std::int64_t first, std::int64_t elements) const {
+    return view.data + first * elements * (shape_.is_short ? 2 : 4);
+  }
   float* copy_before(const Args& args) const {
     return reinterpret_cast<float*>(args.scratch + before_);
   }
@@ -146,6 +163,8 @@ class ImageCopies {
 
   ConvolutionShape shape_;
   bool strided_point_;
+  bool widens_;                          // the primitive is given f32 of what is bf16
+  std::int64_t size_;                    // bytes of an element that the primitive reads
   std::int64_t before_ = 0, after_ = 0;  // where the copies lie in scratch
 };
 

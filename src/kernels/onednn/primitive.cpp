@@ -50,14 +50,16 @@ bool is_jit(const_dnnl_primitive_desc_t descriptor) {
   const char* name = nullptr;
   if (dnnl_primitive_desc_query(descriptor, dnnl_query_impl_info_str, 0, &name) != dnnl_success)
     return false;
-  return std::string_view(name).starts_with("jit");
+  const std::string_view implementation = name;
+  return implementation.starts_with("jit") || implementation.starts_with("brg");
 }
 
-dnnl_memory_desc_t describe(std::initializer_list<std::int64_t> dims, dnnl_format_tag_t tag) {
+dnnl_memory_desc_t describe(std::initializer_list<std::int64_t> dims, dnnl_format_tag_t tag,
+                            dnnl_data_type_t type) {
   dnnl_dims_t sizes = {};
   std::copy(dims.begin(), dims.end(), sizes);
   dnnl_memory_desc_t desc = {};
-  check(dnnl_memory_desc_init_by_tag(&desc, static_cast<int>(dims.size()), sizes, dnnl_f32, tag),
+  check(dnnl_memory_desc_init_by_tag(&desc, static_cast<int>(dims.size()), sizes, type, tag),
         "describe a tensor");
   return desc;
 }

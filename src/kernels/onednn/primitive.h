@@ -31,8 +31,9 @@ Descriptor make_descriptor(const_dnnl_op_desc_t op, const_dnnl_primitive_desc_t 
 // Whether `descriptor` is served by generated code: what else oneDNN has is slower by two orders.
 bool is_jit(const_dnnl_primitive_desc_t descriptor);
 
-// Dense f32 memory of the given dimensions.
-dnnl_memory_desc_t describe(std::initializer_list<std::int64_t> dims, dnnl_format_tag_t tag);
+// Dense memory of the given dimensions.
+dnnl_memory_desc_t describe(std::initializer_list<std::int64_t> dims, dnnl_format_tag_t tag,
+                            dnnl_data_type_t type = dnnl_f32);
 
 // One primitive and the handles of its operands. Run by one thread at a time.
 class Primitive {

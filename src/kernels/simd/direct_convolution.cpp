@@ -104,7 +104,8 @@ class GradInputJob final : public Job {
 
   void run(const Args& args) noexcept override {
     float* turned = reinterpret_cast<float*>(args.scratch);
-    transpose_blocks(kLanes, s_.weights() / (kLanes * kLanes), args.in[1].as<float>(), turned);
+    transpose_blocks(kLanes, {.outer = s_.weights() / (kLanes * kLanes)}, args.in[1].as<float>(),
+                     turned);
     with_element(args.in[0], [&]<class T>() { run_as<T>(args, turned); });
   }
 

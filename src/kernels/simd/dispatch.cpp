@@ -13,6 +13,7 @@
 #include "kernels/global_pool.h"
 #include "kernels/half.h"
 #include "kernels/max_pool.h"
+#include "kernels/paired_weights.h"
 #include "kernels/subsample.h"
 #include "kernels/tiled_convolution.h"
 #include "kernels/transpose.h"
@@ -101,6 +102,7 @@ PLIMSOLL_JOB(prepare_avg_pool_grad)
 PLIMSOLL_JOB(prepare_direct_forward)
 PLIMSOLL_JOB(prepare_direct_grad_input)
 PLIMSOLL_JOB(prepare_direct_grad_kernel)
+PLIMSOLL_JOB(prepare_point_grad_kernel)
 PLIMSOLL_JOB(prepare_tiled_forward)
 PLIMSOLL_JOB(prepare_tiled_grad_input)
 PLIMSOLL_JOB(prepare_tiled_grad_kernel)
@@ -143,11 +145,24 @@ void scatter(const Grid& grid, const float* few, Bf16* all) noexcept {
   PLIMSOLL_PICK(grid.lanes, scatter_shorts)(grid, few, all);
 }
 
+PLIMSOLL_VARIANTS(void, pair_rows,
+                  (std::int64_t count, std::int64_t rows, const float* from, Bf16* to) noexcept)
+void pair_rows(std::int64_t lanes, std::int64_t count, std::int64_t rows, const float* from,
+               Bf16* to) noexcept {
+  PLIMSOLL_PICK(lanes, pair_rows)(count, rows, from, to);
+}
+PLIMSOLL_VARIANTS(void, pair_columns,
+                  (const BlockMatrix& blocks, const float* from, Bf16* to) noexcept)
+void pair_columns(std::int64_t lanes, const BlockMatrix& blocks, const float* from,
+                  Bf16* to) noexcept {
+  PLIMSOLL_PICK(lanes, pair_columns)(blocks, from, to);
+}
+
 PLIMSOLL_VARIANTS(void, transpose_blocks,
-                  (std::int64_t count, const float* from, float* to) noexcept)
-void transpose_blocks(std::int64_t lanes, std::int64_t count, const float* from,
+                  (const BlockMatrix& blocks, const float* from, float* to) noexcept)
+void transpose_blocks(std::int64_t lanes, const BlockMatrix& blocks, const float* from,
                       float* to) noexcept {
-  PLIMSOLL_PICK(lanes, transpose_blocks)(count, from, to);
+  PLIMSOLL_PICK(lanes, transpose_blocks)(blocks, from, to);
 }
 
 PLIMSOLL_VARIANTS(std::int64_t, gemm_scratch, (const GemmShape& shape) noexcept)

@@ -48,6 +48,13 @@ inline Vec div(Vec a, Vec b) { return _mm256_div_ps(a, b); }
 inline Vec sqrt(Vec v) { return _mm256_sqrt_ps(v); }
 inline Vec fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
 inline Vec fnma(Vec a, Vec b, Vec c) { return _mm256_fnmadd_ps(a, b, c); }
+inline Vec fma_pairs(Vec a, Vec b, Vec c) {
+  const Vec upper = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(0xFFFF0000U)));
+  const auto lower = [](Vec v) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(v), 16));
+  };
+  return fma(_mm256_and_ps(a, upper), _mm256_and_ps(b, upper), fma(lower(a), lower(b), c));
+}
 inline Vec to_whole(Vec v) {
   return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }

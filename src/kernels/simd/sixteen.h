@@ -57,6 +57,19 @@ inline Vec div(Vec a, Vec b) { return _mm512_div_ps(a, b); }
 inline Vec sqrt(Vec v) { return _mm512_sqrt_ps(v); }
 inline Vec fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
 inline Vec fnma(Vec a, Vec b, Vec c) { return _mm512_fnmadd_ps(a, b, c); }
+// By its name: to the intrinsic, the whole file would have to be for processors that have it.
+inline Vec fma_pairs(Vec a, Vec b, Vec c) {
+#ifdef __AVX512F__
+  asm("vdpbf16ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
+  return c;
+#else
+  const Vec upper = _mm512_castsi512_ps(_mm512_set1_epi32(static_cast<int>(0xFFFF0000U)));
+  const auto lower = [](Vec v) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(v), 16));
+  };
+  return fma(_mm512_and_ps(a, upper), _mm512_and_ps(b, upper), fma(lower(a), lower(b), c));
+#endif
+}
 inline Vec to_whole(Vec v) {
   return _mm512_roundscale_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }

@@ -40,6 +40,7 @@ struct TileAlgorithm {
   static constexpr int kTapsHigh = H::r, kTapsWide = W::r;
   static constexpr int kReadsHigh = H::n, kReadsWide = W::n;  // cells that a tile reads
   static constexpr int kPoints = H::n * W::n;
+  static constexpr bool kPaired = false;  // lanes are floats
 
   static void transform_input(Vec* cells, Vec* to) {
     Vec half[kPoints];
@@ -72,6 +73,29 @@ struct TileAlgorithm {
     for (int i = 0; i < H::r; ++i)
       multiply_columns<W::kWeight>(half + i * W::n, 1, to + i * W::r, 1);
   }
+};
+
+// One tap, for gradients of weights, whose sums run over cells: a tile is a cell of floats, or two
+// of bf16 side by side in every lane.
+template <class T>
+struct CellsOf {
+  static constexpr bool kPaired = std::is_same_v<T, Bf16>;
+  static constexpr int kHigh = 1, kWide = kPaired ? 2 : 1;
+  static constexpr int kTapsHigh = 1, kTapsWide = 1;
+  static constexpr int kPoints = 1;
+
+  // `cells` of them, row by row; zero stands beside a last odd one.
+  static void take(const T* from, std::int64_t cells, float* to) {
+    for (std::int64_t i = 0; i < cells; i += kWide, from += kWide * kLanes, to += kLanes) {
+      Vec v = load(from);
+      if constexpr (kPaired) {
+        const IntVec first = shift_right<16>(bits_of(v));
+        v = floats_of(i + 1 < cells ? either(first, bits_of(load(from + kLanes))) : first);
+      }
+      store(to, v);
+    }
+  }
+  static void gather_weights(const Vec* products, Vec* to) { to[0] = products[0]; }
 };
 
 // Where tiles lie: image by image, row by row.

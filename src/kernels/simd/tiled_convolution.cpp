@@ -10,6 +10,8 @@ namespace {
 constexpr std::int64_t kLeastChannels = 16;
 // Results for which transforming the weights pays.
 constexpr std::int64_t kLeastTiles = 16;
+// Weights of one tap for which cells of floats are copied.
+constexpr std::int64_t kLeastPointWeights = 128 * 256;
 
 template <class A>
 std::int64_t tiles_of(const ConvolutionShape& s, const Slide& h, const Slide& w) {
@@ -58,7 +60,7 @@ std::unique_ptr<Job> prepare_tiled_forward(const Call& call) {
   const auto s = read_forward(call);
   if (!s) return nullptr;
   return choose(*s, s->window.h, s->window.w, [&]<class A>(A) -> std::unique_ptr<Job> {
-    return std::make_unique<TiledImagesJob<A, false>>(*s);
+    return std::make_unique<TiledImagesJob<A, false>>(*s, call.environment.threads);
   });
 }
 
@@ -67,7 +69,7 @@ std::unique_ptr<Job> prepare_tiled_grad_input(const Call& call) {
   if (!s) return nullptr;
   return choose(*s, turned(s->window.h), turned(s->window.w),
                 [&]<class A>(A) -> std::unique_ptr<Job> {
-                  return std::make_unique<TiledImagesJob<A, true>>(*s);
+                  return std::make_unique<TiledImagesJob<A, true>>(*s, call.environment.threads);
                 });
 }
 
@@ -75,8 +77,24 @@ std::unique_ptr<Job> prepare_tiled_grad_kernel(const Call& call) {
   const auto s = read_grad_kernel(call);
   if (!s) return nullptr;
   return choose(*s, s->window.h, s->window.w, [&]<class A>(A) -> std::unique_ptr<Job> {
-    return std::make_unique<TiledWeightsJob<A>>(*s);
+    return std::make_unique<TiledWeightsJob<A>>(*s, call.environment.threads);
   });
+}
+
+std::unique_ptr<Job> prepare_point_grad_kernel(const Call& call) {
+  const auto s = read_grad_kernel(call);
+  const auto is_point = [](const Slide& slide) {
+    return slide.kernel == 1 && slide.stride == 1 && slide.in == slide.out && slide.before == 0;
+  };
+  if (!s || s->groups != 1 || s->plain_input || !is_point(s->window.h) || !is_point(s->window.w))
+    return nullptr;
+  if (!s->is_short) {
+    // Fewer do not pay for copying the cells.
+    if (s->channels * s->filters < kLeastPointWeights) return nullptr;
+    return std::make_unique<TiledWeightsJob<CellsOf<float>>>(*s, call.environment.threads);
+  }
+  if (call.environment.isa != Isa::avx512_bf16) return nullptr;
+  return std::make_unique<TiledWeightsJob<CellsOf<Bf16>>>(*s, call.environment.threads);
 }
 
 }  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

@@ -5,22 +5,37 @@
 
 namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 
-// Sums run over tiles in order and are split by points and filters, never by tiles.
+// Sums of all runs over tiles together, where there are several.
+inline constexpr std::int64_t kRunBytes = std::int64_t{2} << 20;
+inline constexpr std::int64_t kMostRuns = 8;
+
+// Tiles are summed in a few runs, each in order, and the runs' sums are added up in order: how many
+// there are follows from the shape alone, so bits do not depend on the number of threads. Threads
+// take pieces of work that they do alone (see tiled_images.h): a run and a part of the filters.
 template <class A>
 class TiledWeightsJob final : public Job {
  public:
-  explicit TiledWeightsJob(const ConvolutionShape& shape)
-      : s_(shape), channels_(shape.channels / kLanes), filters_(shape.filters / kLanes) {
+  TiledWeightsJob(const ConvolutionShape& shape, int threads)
+      : s_(kPoint ? in_one_row(shape) : shape),
+        threads_(threads),
+        channels_(shape.channels / kLanes),
+        filters_(shape.filters / kLanes) {
     grid_ = {ceil_div(s_.window.h.out, A::kHigh), ceil_div(s_.window.w.out, A::kWide)};
     tiles_ = s_.images * grid_.rows * grid_.columns;
     group_ = filters_together(filters_, A::kPoints, s_.channels, 1);
     together_ = tiles_together(tiles_, A::kPoints, s_.channels + kLanes * group_, kLanes);
-    inputs_ = point_stride(channels_ * together_ * kLanes);
-    gradients_ = point_stride(group_ * together_ * kLanes);
     sums_ = point_stride(s_.channels * group_ * kLanes);
+    while (runs_ < kMostRuns && 2 * runs_ * 4 * A::kPoints * sums_ <= kRunBytes &&
+           4 * runs_ * together_ <= tiles_)
+      runs_ *= 2;
+    parts_ = even_parts(runs_, threads_, group_);
+    inputs_ = point_stride(channels_ * together_ * kLanes);
+    gradients_ = point_stride(ceil_div(group_, parts_) * together_ * kLanes);
   }
 
-  std::int64_t scratch() const override { return 4 * A::kPoints * (inputs_ + gradients_ + sums_); }
+  std::int64_t scratch() const override {
+    return 4 * A::kPoints * (runs_ * sums_ + threads_ * (inputs_ + gradients_));
+  }
 
   double arithmetic() const override {
     return tiled_arithmetic(tiles_ * A::kPoints,
@@ -29,49 +44,84 @@ class TiledWeightsJob final : public Job {
 
   void run(const Args& args) noexcept override {
     auto* sums = reinterpret_cast<float*>(args.scratch);
-    float* inputs = sums + A::kPoints * sums_;
-    float* gradients = inputs + A::kPoints * inputs_;
 #pragma omp parallel
-    for (std::int64_t to = 0; to < filters_; to += group_) {
-      const Range filters{to, std::min(to + group_, filters_)};
-      for (std::int64_t first = 0; first < tiles_; first += together_) {
-        const std::int64_t count = std::min(together_, tiles_ - first);
-        const std::int64_t turns = ceil_div(count, kTilesInTurn);
-        // What is there from the last group of filters is not made again.
-        const std::int64_t made = to > 0 && together_ >= tiles_ ? channels_ : 0;
+    {
+      float* inputs =
+          sums + A::kPoints * (runs_ * sums_ + omp_get_thread_num() * (inputs_ + gradients_));
+      float* gradients = inputs + A::kPoints * inputs_;
+      for (std::int64_t to = 0; to < filters_; to += group_) {
+        const Range group{to, std::min(to + group_, filters_)};
 #pragma omp for collapse(2) schedule(dynamic)
-        for (std::int64_t block = made; block < channels_ + filters.last - to; ++block)
-          for (std::int64_t turn = 0; turn < turns; ++turn) {
-            const std::int64_t begin = turn * kTilesInTurn;
-            const Range tiles{begin, std::min(begin + kTilesInTurn, count)};
-            if (block < channels_)
-              transform_inputs(args.in[0], block, first, tiles, inputs);
-            else
-              transform_gradients(args.in[1], block - channels_, to, first, tiles, gradients);
+        for (std::int64_t run = 0; run < runs_; ++run)
+          for (std::int64_t part = 0; part < parts_; ++part) {
+            const Range filters = part_of(group, part, parts_);
+            const Range tiles = part_of({0, tiles_}, run, runs_);
+            float* own =
+                sums + run * A::kPoints * sums_ + (filters.first - to) * s_.channels * kLanes;
+            for (std::int64_t first = tiles.first; first < tiles.last; first += together_)
+              add_tiles(args, {first, std::min(first + together_, tiles.last)}, filters,
+                        first == tiles.first, inputs, gradients, own);
           }
-#pragma omp for collapse(2) schedule(dynamic)
-        for (std::int64_t point = 0; point < A::kPoints; ++point)
-          for (std::int64_t part = 0; part < kParts; ++part)
-            multiply(point, part, filters.last - to, count, first == 0, inputs, gradients, sums);
-      }
 #pragma omp for collapse(2)
-      for (std::int64_t filter = to; filter < filters.last; ++filter)
-        for (std::int64_t channel = 0; channel < channels_; ++channel)
-          gather(filter, to, channel, sums, args.out[0].template as<float>());
+        for (std::int64_t filter = to; filter < group.last; ++filter)
+          for (std::int64_t channel = 0; channel < channels_; ++channel)
+            gather(filter, to, channel, sums, args.out[0].template as<float>());
+      }
     }
   }
 
  private:
-  static constexpr std::int64_t kParts = 2;
   static constexpr int kRows = kSumRows * 2 / 3;  // channels of one product of three vectors
   static constexpr std::int64_t kDepth = 128;     // tiles: three blocks of them fill half of an L1
   static constexpr int kTaps = A::kTapsHigh * A::kTapsWide;
+  static constexpr bool kPoint = kTaps == 1;
 
-  void transform_inputs(const TensorView& x, std::int64_t block, std::int64_t first, Range tiles,
-                        float* to) const {
+  // With one tap an image is a row of cells.
+  static ConvolutionShape in_one_row(ConvolutionShape shape) {
+    const std::int64_t cells = shape.window.h.in * shape.window.w.in;
+    shape.window = {.h = {.in = 1, .out = 1}, .w = {.in = cells, .out = cells}};
+    return shape;
+  }
+
+  // Onto the sums of these filters, or into them.
+  void add_tiles(const Args& args, Range tiles, Range filters, bool is_first, float* inputs,
+                 float* gradients, float* sums) const {
+    for (std::int64_t block = 0; block < channels_; ++block)
+      if constexpr (kPoint)
+        take_cells(args.in[0], block, tiles, inputs + block * together_ * kLanes);
+      else
+        transform_inputs(args.in[0], block, tiles, inputs);
+    for (std::int64_t filter = filters.first; filter < filters.last; ++filter)
+      if constexpr (kPoint)
+        take_cells(args.in[1], filter, tiles,
+                   gradients + (filter - filters.first) * together_ * kLanes);
+      else
+        transform_gradients(args.in[1], filter, filter - filters.first, tiles, gradients);
+    for (std::int64_t point = 0; point < A::kPoints; ++point)
+      multiply(point, filters.last - filters.first, tiles.last - tiles.first, is_first, inputs,
+               gradients, sums);
+  }
+
+  void take_cells(const TensorView& images, std::int64_t block, Range tiles, float* to) const {
+    TileGrid::Place place = grid_.at(tiles.first);
+    for (std::int64_t left = tiles.last - tiles.first; left > 0;) {
+      const std::int64_t count = std::min(left, grid_.columns - place.column);
+      const std::int64_t first = place.column * A::kWide;
+      with_element(images, [&]<class T>() {
+        if constexpr (std::is_same_v<A, CellsOf<T>>)
+          A::take(plane<T>(images, place.image, block) + first * kLanes,
+                  std::min(count * A::kWide, s_.window.w.in - first), to);
+      });
+      to += count * kLanes;
+      left -= count;
+      place = {place.image + 1, 0, 0};
+    }
+  }
+
+  void transform_inputs(const TensorView& x, std::int64_t block, Range tiles, float* to) const {
     const Slide &h = s_.window.h, &w = s_.window.w;
-    TileGrid::Place place = grid_.at(first + tiles.first);
-    for (std::int64_t t = tiles.first; t < tiles.last; ++t, grid_.advance(place)) {
+    TileGrid::Place place = grid_.at(tiles.first);
+    for (std::int64_t t = 0; t < tiles.last - tiles.first; ++t, grid_.advance(place)) {
       Vec cells[A::kPoints], v[A::kPoints];
       load_tile<A::kReadsHigh, A::kReadsWide>(x, place.image, block,
                                               place.row * A::kHigh - h.before,
@@ -82,30 +132,30 @@ class TiledWeightsJob final : public Job {
     }
   }
 
-  void transform_gradients(const TensorView& dy, std::int64_t block, std::int64_t group,
-                           std::int64_t first, Range tiles, float* to) const {
-    TileGrid::Place place = grid_.at(first + tiles.first);
-    for (std::int64_t t = tiles.first; t < tiles.last; ++t, grid_.advance(place)) {
+  // Of the filters of `block`, to where the `index`-th are.
+  void transform_gradients(const TensorView& dy, std::int64_t block, std::int64_t index,
+                           Range tiles, float* to) const {
+    TileGrid::Place place = grid_.at(tiles.first);
+    for (std::int64_t t = 0; t < tiles.last - tiles.first; ++t, grid_.advance(place)) {
       Vec cells[A::kHigh * A::kWide], v[A::kPoints];
-      load_tile<A::kHigh, A::kWide>(dy, place.image, group + block, place.row * A::kHigh,
+      load_tile<A::kHigh, A::kWide>(dy, place.image, block, place.row * A::kHigh,
                                     place.column * A::kWide, cells);
       A::transform_gradient(cells, v);
-      float* cell = to + (block * together_ + t) * kLanes;
+      float* cell = to + (index * together_ + t) * kLanes;
       for (int p = 0; p < A::kPoints; ++p) store(cell + p * gradients_, v[p]);
     }
   }
 
-  void multiply(std::int64_t point, std::int64_t part, std::int64_t filters, std::int64_t count,
-                bool is_first, const float* inputs, const float* gradients, float* sums) const {
-    const std::int64_t last = filters * (part + 1) / kParts;
+  void multiply(std::int64_t point, std::int64_t filters, std::int64_t count, bool is_first,
+                const float* inputs, const float* gradients, float* sums) const {
     const std::int64_t depth = ceil_div(count, ceil_div(count, kDepth));
     for (std::int64_t begin = 0; begin < count; begin += depth)
-      for (std::int64_t filter = filters * part / kParts; filter < last;) {
-        const std::int64_t left = last - filter;
+      for (std::int64_t filter = 0; filter < filters;) {
+        const std::int64_t left = filters - filter;
         const std::int64_t vecs = left == 4 ? 2 : std::min<std::int64_t>(left, 3);
-        const auto product = vecs == 3   ? multiply_channels<kRows, 3>
-                             : vecs == 2 ? multiply_channels<kRows, 2>
-                                         : multiply_channels<kRows, 1>;
+        const auto product = vecs == 3   ? multiply_channels<kRows, 3, A::kPaired>
+                             : vecs == 2 ? multiply_channels<kRows, 2, A::kPaired>
+                                         : multiply_channels<kRows, 1, A::kPaired>;
         const float* a = inputs + point * inputs_ + begin * kLanes;
         const float* b = gradients + point * gradients_ + (filter * together_ + begin) * kLanes;
         float* to = sums + point * sums_ + filter * s_.channels * kLanes;
@@ -123,7 +173,11 @@ class TiledWeightsJob final : public Job {
     for (int c = 0; c < kLanes; ++c) {
       Vec products[A::kPoints], taps[kTaps];
       const float* cell = sums + ((filter - group) * s_.channels + channel * kLanes + c) * kLanes;
-      for (int p = 0; p < A::kPoints; ++p) products[p] = load(cell + p * sums_);
+      for (int p = 0; p < A::kPoints; ++p) {
+        products[p] = load(cell + p * sums_);
+        for (std::int64_t run = 1; run < runs_; ++run)
+          products[p] = add(products[p], load(cell + (run * A::kPoints + p) * sums_));
+      }
       A::gather_weights(products, taps);
       for (int tap = 0; tap < kTaps; ++tap)
         store(to + tap * kLanes * kLanes + c * kLanes, taps[tap]);
@@ -131,10 +185,12 @@ class TiledWeightsJob final : public Job {
   }
 
   ConvolutionShape s_;
+  int threads_;
   std::int64_t channels_, filters_;  // in blocks
   TileGrid grid_{};
   std::int64_t tiles_ = 0, together_ = 0;
-  std::int64_t group_ = 0;  // blocks of filters that are worked on together
+  std::int64_t group_ = 0;  // blocks of filters whose sums are there together
+  std::int64_t runs_ = 1, parts_ = 1;
   std::int64_t inputs_ = 0, gradients_ = 0, sums_ = 0;  // elements of one point
 };
 

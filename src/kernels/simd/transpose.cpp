@@ -1,12 +1,16 @@
+#include "kernels/transpose.h"
+
 #include "kernels/simd/vec.h"
 
 namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 
-void transpose_blocks(std::int64_t count, const float* from, float* to) noexcept {
+void transpose_blocks(const BlockMatrix& blocks, const float* from, float* to) noexcept {
   constexpr std::int64_t kSize = kLanes * kLanes;
-#pragma omp parallel for
-  for (std::int64_t i = 0; i < count; ++i)
-    transpose_block(from + kSize * i, kLanes, to + kSize * i, kLanes);
+#pragma omp parallel for collapse(2)
+  for (std::int64_t a = 0; a < blocks.outer; ++a)
+    for (std::int64_t b = 0; b < blocks.inner; ++b)
+      transpose_block(from + kSize * (a * blocks.inner + b), kLanes,
+                      to + kSize * blocks.place(a, b), kLanes);
 }
 
 }  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

@@ -62,6 +62,9 @@ using PLIMSOLL_WORDS::to_whole;  // to the nearest, ties to even
 // a * b + c and c - a * b, rounded once.
 using PLIMSOLL_WORDS::fma;
 using PLIMSOLL_WORDS::fnma;
+// Lanes are pairs of bf16: the products of both halves, added to c (sixteen.h: only where the
+// processor has avx512_bf16).
+using PLIMSOLL_WORDS::fma_pairs;
 // b where either is NaN.
 using PLIMSOLL_WORDS::max;
 using PLIMSOLL_WORDS::min;
