@@ -20,6 +20,7 @@ Vec share_of(const Range& rows, const Range& columns) {
 // share.
 template <class T>
 struct SharedRow {
+  static constexpr bool kSameForAllTaps = true;
   const T* dy;
   Vec share;
 

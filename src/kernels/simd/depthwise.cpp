@@ -95,6 +95,7 @@ void gather_any(const Window& window, const T* dy, Tap tap, Put put) {
 // A row of windows, seen from a row of input cells that they cover with one row of weights.
 template <class T>
 struct WeightedRow {
+  static constexpr bool kSameForAllTaps = false;
   const T* dy;
   const float* weights;
 

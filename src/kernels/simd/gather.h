@@ -15,6 +15,29 @@ namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 template <std::size_t kRows, int kTaps, class Row, class T>
 void gather_cells(std::array<Row, kRows> rows, std::int64_t q, std::int64_t stop,
                   std::int64_t first_tap, std::int64_t stride, T* dx) {
+  if constexpr (Row::kSameForAllTaps && kTaps > 1) {
+    // What a column of windows hands out is the same for all cells that it covers.
+    const auto column = [&](std::int64_t ow) {
+      Vec sum = rows[0](ow, 0);
+#pragma GCC unroll 4
+      for (std::size_t r = 1; r < kRows; ++r) sum = add(sum, rows[r](ow, 0));
+      return sum;
+    };
+    Vec columns[kTaps];
+    if (q < stop)
+#pragma GCC unroll 4
+      for (int j = 1; j < kTaps; ++j) columns[j] = column(q - kTaps + j);
+    for (; q < stop; ++q, dx += stride * kLanes) {
+#pragma GCC unroll 4
+      for (std::size_t j = 1; j < kTaps; ++j) columns[j - 1] = columns[j];
+      columns[kTaps - 1] = column(q);
+      Vec sum = columns[0];
+#pragma GCC unroll 4
+      for (std::size_t j = 1; j < kTaps; ++j) sum = add(sum, columns[j]);
+      store(dx, sum);
+    }
+    return;
+  }
   for (; q < stop; ++q, dx += stride * kLanes) {
     Vec sum = zero();
 #pragma GCC unroll 4

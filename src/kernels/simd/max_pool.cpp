@@ -30,6 +30,7 @@ struct Best {
 // on: each hands its gradient to the lanes whose maximum lay at the tap in question.
 template <class T>
 struct HitRow {
+  static constexpr bool kSameForAllTaps = false;
   const T* dy;
   const std::uint8_t* taps;
   std::int64_t first_tap;
