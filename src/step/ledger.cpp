@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/held.h"
+#include "base/isa.h"
 #include "draw/mosaic.h"
 #include "step/weights.h"
 #include "task/class_counts.h"
@@ -15,7 +16,10 @@ namespace {
 constexpr std::int64_t kKiB = 1024;
 constexpr std::int64_t kMiB = 1024 * kKiB;
 
-constexpr std::int64_t kCodeBytes = 15 * kMiB;
+// Wider instructions are longer, and what oneDNN makes of them has more cases.
+bool is_wide() { return process_isa() != Isa::avx2; }
+std::int64_t code_bytes() { return 15 * kMiB + (is_wide() ? 3 * kMiB / 2 : 0); }
+std::int64_t compiled_bytes() { return (is_wide() ? 38 : 32) * kKiB; }
 
 // Stacks and heaps of their own: of the team and the data workers, of those that watch and spill.
 std::int64_t thread_bytes(const Surroundings& around) {
@@ -92,15 +96,15 @@ std::vector<LedgerLine> lines_beside(const PlannedTapes& tapes, const Surroundin
        LineKind::later},
       {kFilesLine, file_bytes(tapes, around.files), LineKind::later},
       {"exchange between parts", around.exchange_bytes},
-      {"compiled kernels", 32 * kKiB * counts.compiled, LineKind::by_rule},
+      {"compiled kernels", compiled_bytes() * counts.compiled, LineKind::by_rule},
       {"graph and plan",
        3 * kMiB / 2 + 224 * kKiB * static_cast<std::int64_t>(tapes.size()) + 1088 * counts.operands,
        LineKind::by_rule},
-      {"code and libraries", kCodeBytes + around.decoder_bytes, LineKind::by_rule},
+      {"code and libraries", code_bytes() + around.decoder_bytes, LineKind::by_rule},
       {"threads", thread_bytes(around), LineKind::by_rule},
       {"page tables", page_table_bytes(arena, counts), LineKind::by_rule}};
   // Before there is an arena. It binds where lists are long and the network is small.
-  const std::int64_t opening = kCodeBytes + around.decoder_bytes + kMiB + around.index_bytes +
+  const std::int64_t opening = code_bytes() + around.decoder_bytes + kMiB + around.index_bytes +
                                around.opening_bytes + thread_bytes(around);
   std::int64_t run = arena;
   for (const LedgerLine& line : lines) run += line.bytes;
