@@ -64,7 +64,10 @@ int main(int count, char** words) {
   const Trainer trainer(
       op_table(),
       [&](nn::Builder& net) { return network.build(net, {.classes = network.classes}); },
-      {.input = {.batch = batch, .channels = network.channels, .image = std::atoll(words[3])},
+      {.input = {.batch = batch,
+                 .channels = network.channels,
+                 .image = std::atoll(words[3]),
+                 .lanes = lanes_of(this_process().isa)},
        .train_batches = {batch},
        .evaluate_batches = {},
        .optimizer = {}});

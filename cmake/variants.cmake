@@ -3,6 +3,11 @@
 file(GLOB variant_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/simd/*.cpp)
 list(FILTER variant_sources EXCLUDE REGEX "/(bf16_peak|bilinear|dispatch|levels|resampling|short_reals)\\.cpp$")
 
+option(PLIMSOLL_VARIANTS "All of them; without, nothing links: for tools that read a file once" ON)
+if(NOT PLIMSOLL_VARIANTS)
+  return()
+endif()
+
 find_path(PLIMSOLL_SIMDE simde/x86/avx512.h)
 option(PLIMSOLL_EMULATE_AVX512
        "Kernels for AVX-512 by SIMDe (libsimde-dev), slowly: tests of them on any machine" OFF)

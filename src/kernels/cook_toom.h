@@ -3,6 +3,7 @@
 // other. A table of points is all that tells them apart.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -57,7 +58,7 @@ constexpr CookToom<m, r> cook_toom(
     const auto c = product(i);
     for (int j = 0; j < n; ++j) made.input[i][j] = static_cast<float>(c[j] / apart / scale);
     power = 1;
-    for (int j = 0; j < (m > r ? m : r); ++j, power *= points[i]) {
+    for (int j = 0; j < std::max(m, r); ++j, power *= points[i]) {
       if (j < r) made.weight[i][j] = static_cast<float>(power * scale);
       if (j < m) made.output[j][i] = static_cast<float>(power);
     }

@@ -22,15 +22,16 @@ inline Vec load(const Bf16* p) {
   const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
 }
-inline __m128i shortened(Vec v) {
+inline Vec near_bf16(Vec v) {
   const __m256i bits = _mm256_castps_si256(v);
   const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
   const __m256i near = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7FFF)));
   const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
   const Vec nan = _mm256_cmp_ps(v, v, _CMP_UNORD_Q);
-  const __m256i kept = _mm256_castps_si256(
-      _mm256_blendv_ps(_mm256_castsi256_ps(near), _mm256_castsi256_ps(quiet), nan));
-  const __m256i upper = _mm256_srli_epi32(kept, 16);
+  return _mm256_blendv_ps(_mm256_castsi256_ps(near), _mm256_castsi256_ps(quiet), nan);
+}
+inline __m128i shortened(Vec v) {
+  const __m256i upper = _mm256_srli_epi32(_mm256_castps_si256(near_bf16(v)), 16);
   return _mm_packus_epi32(_mm256_castsi256_si128(upper), _mm256_extracti128_si256(upper, 1));
 }
 inline void store(Bf16* p, Vec v) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), shortened(v)); }

@@ -5,18 +5,10 @@
 namespace plimsoll::kernels::PLIMSOLL_VARIANT {
 namespace {
 
-// The nearest bf16, ties to even, in the upper half of every lane; NaN stays NaN.
-IntVec nearest(Vec v) {
-  const IntVec bits = bits_of(v);
-  const IntVec odd = both(shift_right<16>(bits), splat_ints(1));
-  const IntVec near = add(bits, add(odd, splat_ints(0x7FFF)));
-  const IntVec quiet = either(bits, splat_ints(0x400000));
-  return bits_of(select(equal(v, v), floats_of(near), floats_of(quiet)));
-}
-
 void store_pairs(Bf16* to, Vec first, Vec second) {
-  const IntVec upper = both(nearest(second), splat_ints(~std::int64_t{0xFFFF}));
-  store(reinterpret_cast<float*>(to), floats_of(either(shift_right<16>(nearest(first)), upper)));
+  const IntVec lower = shift_right<16>(bits_of(near_bf16(first)));
+  const IntVec upper = both(bits_of(near_bf16(second)), splat_ints(~std::int64_t{0xFFFF}));
+  store(reinterpret_cast<float*>(to), floats_of(either(lower, upper)));
 }
 
 void pair_block(std::int64_t rows, const float* from, Bf16* to) {

@@ -32,13 +32,16 @@ inline Vec load(const Bf16* p) {
   return widened(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
 // By integers, not by vcvtneps2bf16: that one takes denormal numbers for zero.
-inline __m256i shortened(Vec v) {
+inline Vec near_bf16(Vec v) {
   const __m512i bits = _mm512_castps_si512(v);
   const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
   const __m512i near = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7FFF)));
   const __m512i quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x400000));
   const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
-  return _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_mask_blend_epi32(nan, near, quiet), 16));
+  return _mm512_castsi512_ps(_mm512_mask_blend_epi32(nan, near, quiet));
+}
+inline __m256i shortened(Vec v) {
+  return _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(near_bf16(v)), 16));
 }
 inline void store(Bf16* p, Vec v) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), shortened(v));

@@ -59,6 +59,7 @@ inline Vec fnma(Vec a, Vec b, Vec c) {
 inline Vec fma_pairs(Vec a, Vec b, Vec c) {
   return {eight::fma_pairs(a.low, b.low, c.low), eight::fma_pairs(a.high, b.high, c.high)};
 }
+inline Vec near_bf16(Vec v) { return {eight::near_bf16(v.low), eight::near_bf16(v.high)}; }
 inline Vec to_whole(Vec v) { return {eight::to_whole(v.low), eight::to_whole(v.high)}; }
 inline Vec max(Vec a, Vec b) { return {eight::max(a.low, b.low), eight::max(a.high, b.high)}; }
 inline Vec min(Vec a, Vec b) { return {eight::min(a.low, b.low), eight::min(a.high, b.high)}; }

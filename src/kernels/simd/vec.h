@@ -38,6 +38,9 @@ constexpr std::int64_t blocks_of(std::int64_t channels) { return (channels + kLa
 // kept.
 using PLIMSOLL_WORDS::load;
 using PLIMSOLL_WORDS::store;
+// The upper half of a lane is the nearest bf16, ties to even, NaN kept; the lower half means
+// nothing.
+using PLIMSOLL_WORDS::near_bf16;
 // Of the first `lanes` floats at p, zero beyond; touches nothing further.
 using PLIMSOLL_WORDS::load_part;
 using PLIMSOLL_WORDS::store_part;
