@@ -69,7 +69,7 @@ void write_all(const FileHandle& handle, const fs::path& path, std::span<const s
 }
 
 struct Expectation {
-  const char* expected;
+  const char* expected = "";
   const char* hint = "";
 };
 

@@ -67,7 +67,7 @@ void follow(Preparation& done, const KerasLayer& layer) {
 std::optional<std::string> mode_of(const Preparation& done) {
   constexpr std::array<double, kColours> kMean{0.485, 0.456, 0.406}, kSpread{0.229, 0.224, 0.225};
   struct Mode {
-    const char* name;
+    const char* name = "";
     Preparation does;
   };
   Mode modes[] = {{"none", {}}, {"scale", {}}, {"tf", {}}, {"torch", {}}};

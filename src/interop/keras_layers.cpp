@@ -95,9 +95,10 @@ std::int64_t axis_of(const KerasSettings& settings, KerasSettings::Words words) 
   const nlohmann::json* axis = settings.find(words);
   if (axis != nullptr && axis->is_array() && axis->size() == 1) axis = &(*axis)[0];
   if (axis == nullptr) return -1;
-  const bool known = axis->is_number_integer() && (*axis == -1 || *axis == 1 || *axis == 3);
-  if (!known) settings.refuse("its axis is no axis of channels", "expected -1 or 3");
-  return axis->get<std::int64_t>();
+  const std::int64_t number = axis->is_number_integer() ? axis->get<std::int64_t>() : 0;
+  if (number != -1 && number != 1 && number != 3)
+    settings.refuse("its axis is no axis of channels", "expected -1 or 3");
+  return number;
 }
 
 void check_axis(const nn::Builder& net, ValueId x, std::int64_t axis, const std::string& place) {

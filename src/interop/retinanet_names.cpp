@@ -61,7 +61,7 @@ void recognise_retinanet(ImportedFile& file) {
   const ImportedLayer* output = find_layer(file, zoo::kClassOutput);
   if (output == nullptr) return;
   if (find_layer(file, std::string(kTowers[0]) + "0.1") != nullptr) {
-    file.notes.push_back(
+    file.notes.emplace_back(
         "this is RetinaNet with GroupNorm in its heads (torchvision's v2), which is not built "
         "here");
     return;

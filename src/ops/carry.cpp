@@ -51,6 +51,7 @@ constexpr std::int64_t kPiece = 4096;
 
 template <class T>
 void add_piece(const Args& args, const Code& code, T* sum, std::int64_t begin) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): the next line but one fills it.
   std::array<T, kPiece> total;
   const std::int64_t length = std::min(kPiece, args.in[0].spec.stored_elements() - begin);
   std::copy_n(args.in[0].as<T>() + begin, length, total.data());

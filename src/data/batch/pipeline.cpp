@@ -85,7 +85,7 @@ struct Pipeline::State {
   // The sample at `position` of the order or, with BadFiles::skip, the next one after it that can
   // be made. Returns which it was, and where it lies.
   struct Made {
-    std::int64_t sample;
+    std::int64_t sample = 0;
     CanvasPlacement placement;
   };
   Made make_at(Worker& worker, const Order& order, std::int64_t position, std::int64_t epoch,

@@ -124,6 +124,7 @@ void Taps::mirror_output() {
                      weights.data() + j * count);
 }
 
+// NOLINTNEXTLINE(readability-make-member-function-const): the table changes.
 void Taps::mirror_input(std::int64_t limit) {
   for (std::int64_t i = 0; i < out; ++i) {
     std::int16_t* begin = weights.data() + i * count;
