@@ -23,21 +23,21 @@ class PartsJob : public Job {
   }
 
   // False: oneDNN has no fast code for this.
-  bool prepare(Pass pass, std::int64_t most_bytes) {
+  bool prepare(std::int64_t most_bytes) {
     const ConvolutionShape shape = copies_.seen();
     const std::int64_t images = shape_.images;
     const std::int64_t largest =
         (shape.multiplies_short ? 2 : 4) * std::max(shape_.input_image(), shape_.output_image());
     std::int64_t most = most_bytes / largest;
     if (most == 0 || 4 * shape_.weights() > kMostBytes) return false;
-    most = copies_.images_together(most, pass == Pass::grad_kernel);
+    most = copies_.images_together(most, pass_ == Pass::grad_kernel);
     const std::int64_t parts = (images + most - 1) / most;
     part_ = (images + parts - 1) / parts;
 
-    whole_ = make_primitive(shape, pass, part_);
+    whole_ = make_primitive(shape, pass_, part_);
     if (whole_ == nullptr) return false;
     if (images % part_ != 0) {
-      rest_ = make_primitive(shape, pass, images % part_);
+      rest_ = make_primitive(shape, pass_, images % part_);
       if (rest_ == nullptr) return false;
     }
     copies_.place(pieces_, part_);
@@ -46,7 +46,8 @@ class PartsJob : public Job {
   }
 
  protected:
-  explicit PartsJob(const ConvolutionShape& shape) : shape_(shape), copies_(shape) {}
+  PartsJob(const ConvolutionShape& shape, Pass pass)
+      : shape_(shape), pass_(pass), copies_(shape, pass) {}
 
   // body(primitive, first image, images) for each part, in order.
   template <class Body>
@@ -60,6 +61,7 @@ class PartsJob : public Job {
   std::byte* inner(const Args& args) const { return args.scratch + inner_; }
 
   ConvolutionShape shape_;
+  Pass pass_;
   ImageCopies copies_;
   std::int64_t part_ = 0;
   std::unique_ptr<Primitive> whole_, rest_;
@@ -69,7 +71,7 @@ class PartsJob : public Job {
 
 class ForwardJob final : public PartsJob {
  public:
-  explicit ForwardJob(const ConvolutionShape& shape) : PartsJob(shape) {
+  explicit ForwardJob(const ConvolutionShape& shape) : PartsJob(shape, Pass::forward) {
     if (shape.bias % shape.lanes != 0) bias_ = pieces_.add(4 * shape.filters);
     // Rows are channels: those of a block, or the few of a plain image, of which an odd one is
     // paired with zeros.
@@ -110,7 +112,7 @@ class ForwardJob final : public PartsJob {
 
 class GradInputJob final : public PartsJob {
  public:
-  explicit GradInputJob(const ConvolutionShape& shape) : PartsJob(shape) {
+  explicit GradInputJob(const ConvolutionShape& shape) : PartsJob(shape, Pass::grad_input) {
     turned_ = pieces_.add((shape.multiplies_short ? 2 : 4) * shape.weights());
   }
 
@@ -148,7 +150,7 @@ class GradInputJob final : public PartsJob {
 
 class GradKernelJob final : public PartsJob {
  public:
-  explicit GradKernelJob(const ConvolutionShape& shape) : PartsJob(shape) {}
+  explicit GradKernelJob(const ConvolutionShape& shape) : PartsJob(shape, Pass::grad_kernel) {}
 
   std::int64_t scratch() const override {
     return PartsJob::scratch() + (part_ < shape_.images ? round_up(4 * shape_.weights(), 64) : 0);
@@ -181,24 +183,24 @@ std::optional<ConvolutionShape> multiplied_short(std::optional<ConvolutionShape>
 }
 
 template <class PassJob>
-std::unique_ptr<Job> make_job(const ConvolutionShape& shape, Pass pass, std::int64_t most_bytes) {
+std::unique_ptr<Job> make_job(const ConvolutionShape& shape, std::int64_t most_bytes) {
   auto job = std::make_unique<PassJob>(shape);
-  if (!job->prepare(pass, most_bytes)) return nullptr;
+  if (!job->prepare(most_bytes)) return nullptr;
   return job;
 }
 
 }  // namespace
 
 std::unique_ptr<Job> make_forward(const ConvolutionShape& shape, std::int64_t most_bytes) {
-  return make_job<ForwardJob>(shape, Pass::forward, most_bytes);
+  return make_job<ForwardJob>(shape, most_bytes);
 }
 
 std::unique_ptr<Job> make_grad_input(const ConvolutionShape& shape, std::int64_t most_bytes) {
-  return make_job<GradInputJob>(shape, Pass::grad_input, most_bytes);
+  return make_job<GradInputJob>(shape, most_bytes);
 }
 
 std::unique_ptr<Job> make_grad_kernel(const ConvolutionShape& shape, std::int64_t most_bytes) {
-  return make_job<GradKernelJob>(shape, Pass::grad_kernel, most_bytes);
+  return make_job<GradKernelJob>(shape, most_bytes);
 }
 
 std::unique_ptr<Job> prepare_forward(const Call& call) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/convolution_shape.h"
+#include "kernels/onednn/convolution_primitive.h"
 #include "kernels/short_reals.h"
 #include "kernels/subsample.h"
 
@@ -17,15 +18,18 @@ namespace plimsoll::kernels::onednn {
 inline constexpr std::int64_t kCopyBytes = std::int64_t{4} << 20;
 inline constexpr std::int64_t kCopyBytesSummed = std::int64_t{16} << 20;
 
-// A 1x1 over every s-th cell. oneDNN gathers these cells itself, but only where the strides are
-// equal and divide the image's size; elsewhere it takes a path at half the speed.
-inline bool is_strided_point(const ConvolutionShape& s) {
+// A 1x1 over every s-th cell, which we gather or, for the input's gradient, put back. oneDNN
+// gathers these cells itself, but only where the strides are equal and divide the image's size;
+// elsewhere it takes a path at half the speed, and for the input's gradient it has no better one.
+inline bool is_strided_point(const ConvolutionShape& s, Pass pass) {
   const Slide &h = s.window.h, &w = s.window.w;
   const auto sees_whole_image = [](const Slide& a) {
     return a.kernel == 1 && a.before == 0 && a.out == (a.in - 1) / a.stride + 1;
   };
-  const bool native = h.stride == w.stride && h.in % h.stride == 0 && w.in % w.stride == 0;
-  return sees_whole_image(h) && sees_whole_image(w) && !native && !s.plain_input;
+  const bool is_strided = h.stride > 1 || w.stride > 1;
+  const bool native = pass != Pass::grad_input && h.stride == w.stride && h.in % h.stride == 0 &&
+                      w.in % w.stride == 0;
+  return is_strided && sees_whole_image(h) && sees_whole_image(w) && !native && !s.plain_input;
 }
 
 // The dense convolution over the cells that a strided 1x1 sees.
@@ -62,9 +66,9 @@ class Pieces {
 // operands, or in scratch.
 class ImageCopies {
  public:
-  explicit ImageCopies(const ConvolutionShape& shape)
+  ImageCopies(const ConvolutionShape& shape, Pass pass)
       : shape_(shape),
-        strided_point_(is_strided_point(shape)),
+        strided_point_(is_strided_point(shape, pass)),
         widens_(shape.is_short && !shape.multiplies_short),
         size_(shape.multiplies_short ? 2 : 4) {}
 
