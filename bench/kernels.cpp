@@ -1,10 +1,10 @@
 // Every kernel that takes a convolution of a network's training step, side by side.
 //   cmake --build build --target kernels
-//   build/kernels MODEL BATCH IMAGE THREADS [ROUNDS [WORD]]
+//   build/kernels MODEL BATCH IMAGE THREADS [ROUNDS [WORD [ISA]]]
 // A row for each different call: how often a step makes it, direct-convolution GFLOP/s of each
 // kernel (medians of interleaved rounds), and what the first in the op's list gains over the
 // others' best. "total" adds up what a step takes with the first, and with the best of each row.
-// WORD: only calls whose row has it.
+// WORD: only calls whose row has it. ISA: as --isa.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -16,6 +16,7 @@
 
 #include "exec/jobs.h"
 #include "exec/kernel_contest.h"
+#include "machine/instructions.h"
 #include "ops/table.h"
 #include "step/trainer.h"
 #include "zoo/zoo.h"
@@ -54,10 +55,11 @@ void compare(const Graph& graph, const Node& node, int times, int rounds, const 
 int main(int count, char** words) {
   using namespace plimsoll;
   if (count < 5) {
-    fmt::print(stderr, "kernels MODEL BATCH IMAGE THREADS [ROUNDS [WORD]]\n");
+    fmt::print(stderr, "kernels MODEL BATCH IMAGE THREADS [ROUNDS [WORD [ISA]]]\n");
     return 2;
   }
   omp_set_num_threads(std::atoi(words[4]));
+  use_isa(count > 7 ? words[7] : "");
   const int rounds = count > 5 ? std::atoi(words[5]) : 5;
   const zoo::Network& network = zoo::find_network(words[1]);
   const std::int64_t batch = std::atoll(words[2]);

@@ -111,6 +111,8 @@ bool has_avx512() {
 
 bool has_avx512_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }
 
+bool halves_avx512() { return has_avx512() && __builtin_cpu_is("amdfam19h"); }
+
 int check_threads(std::int64_t threads, std::string_view where) {
   if (threads < 1 || threads > kMaxThreads)
     throw UsageError({.where = std::string(where),

@@ -32,6 +32,10 @@ bool has_avx2_fma_f16c();
 bool has_avx512();
 bool has_avx512_bf16();
 
+// Whether it works on the 16 floats of AVX-512 in two halves, as Zen 4 does: products then take
+// twice as long as those of 8, and what is saved of them pays for more sums and copies.
+bool halves_avx512();
+
 inline constexpr std::int64_t kMaxThreads = 1024;
 
 // `threads` as an int; UsageError with `where` as its place unless it is in [1, kMaxThreads].

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/cpu.h"
 #include "base/error.h"
 #include "passes/passes.h"
 #include "plan/storage.h"
@@ -53,7 +54,11 @@ bool has_slices(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-Environment this_process() { return {.threads = omp_get_max_threads(), .isa = process_isa()}; }
+Environment this_process() {
+  return {.threads = omp_get_max_threads(),
+          .isa = process_isa(),
+          .halves_avx512 = plimsoll::halves_avx512()};
+}
 
 std::vector<PreparedNode> prepare_nodes(Graph& graph, const KernelChoice& choice,
                                         const Environment& environment) {

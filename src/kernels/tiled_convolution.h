@@ -19,4 +19,10 @@ std::unique_ptr<Job> prepare_tiled_grad_kernel(const Call& call);
 // multiplied as they are, and only where the processor does that (avx512_bf16); null for others.
 std::unique_ptr<Job> prepare_point_grad_kernel(const Call& call);
 
+// Kernels of all three for one tap without strides, by Strassen's algorithm: seven products of
+// blocks instead of eight. Null where oneDNN's eight are faster, and where bf16 is multiplied.
+std::unique_ptr<Job> prepare_strassen_forward(const Call& call);
+std::unique_ptr<Job> prepare_strassen_grad_input(const Call& call);
+std::unique_ptr<Job> prepare_strassen_grad_kernel(const Call& call);
+
 }  // namespace plimsoll::kernels

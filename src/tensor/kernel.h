@@ -27,6 +27,7 @@ constexpr std::int64_t lanes_of(Isa isa) { return isa == Isa::avx2 ? kNarrowLane
 struct Environment {
   int threads = 1;  // of the OpenMP team that a job is run by, or fewer
   Isa isa = Isa::avx2;
+  bool halves_avx512 = false;  // see base/cpu.h
 };
 
 // One call of an op, made ready before step 1.

@@ -47,6 +47,7 @@ struct Case {
   std::string op;
   const Attrs& attrs;
   Spec x, w, y;
+  std::string kernel = "winograd";
 };
 
 double product_sum(const Case& c, const Window& window, const TensorView& x, const TensorView& w,
@@ -81,10 +82,10 @@ double product_sum(const Case& c, const Window& window, const TensorView& x, con
   return sum;
 }
 
-const Kernel& tiled_kernel(const std::string& op) {
-  for (const Kernel& kernel : op_table().find(op)->kernels)
-    if (kernel.name == "winograd") return kernel;
-  throw std::logic_error(op + " has no kernel by tiles");
+const Kernel& kernel_of(const Case& c) {
+  for (const Kernel& kernel : op_table().find(c.op)->kernels)
+    if (kernel.name == c.kernel) return kernel;
+  throw std::logic_error(c.op + " has no kernel " + c.kernel);
 }
 
 // A convolution by tiles, computed by the team of this moment; false if tiles are not for this
@@ -95,8 +96,9 @@ class TiledRun {
     if (c.op == "conv2d_grad_input") in = {y.view(), w.view()}, out = {x.view()};
     if (c.op == "conv2d_grad_kernel") in = {x.view(), y.view()}, out = {w.view()};
     const std::vector<Operand> reads{{in[0].spec}, {in[1].spec}}, writes{{out[0].spec}};
-    const Environment environment = this_process();
-    const auto job = prepare(tiled_kernel(c.op), {c.attrs, reads, writes, environment});
+    Environment environment = this_process();
+    environment.halves_avx512 = true;  // what is chosen there is right everywhere
+    const auto job = prepare(kernel_of(c), {c.attrs, reads, writes, environment});
     if (job == nullptr) return;
     const Arena scratch(round_up(std::max<std::int64_t>(job->scratch(), 64), 64));
     EXPECT_LE(job->scratch(), environment.threads * (std::int64_t{32} << 20));
@@ -200,6 +202,65 @@ TEST_P(TiledConvolutionOf, LanesIsRightForOddShapes) {
     }
   }
   EXPECT_GE(served, 60);
+}
+
+// The convolution of one tap that Strassen's algorithm takes, in every pass.
+struct Point {
+  std::int64_t images, channels, filters, height, width;
+};
+template <class Body>
+void for_each_pass(const Point& p, std::int64_t lanes, Body body) {
+  const Spec x = blocked(p.images, p.channels, p.height, p.width, DType::f32, lanes);
+  const Spec y = blocked(p.images, p.filters, p.height, p.width, x);
+  for (const char* op : {"conv2d", "conv2d_grad_input", "conv2d_grad_kernel"}) {
+    // Of images it is for 16 lanes alone.
+    if (lanes == kNarrowLanes && op != std::string("conv2d_grad_kernel")) continue;
+    Attrs given;
+    if (op == std::string("conv2d_grad_input")) given.set("input", Ints{p.height, p.width});
+    const Attrs attrs = complete_attrs(*op_table().find(op), given);
+    SCOPED_TRACE(std::string(op) + " " + to_string(x) + " " + to_string(y));
+    body(Case{op, attrs, x, conv_kernel_spec(x, p.filters, 1, 1, 1), y, "strassen"});
+  }
+}
+
+// Odd numbers of cells, of blocks, of channels in the last block of either kind.
+constexpr Point kPoints[] = {{1, 385, 400, 41, 39}, {5, 409, 449, 19, 19}, {2, 500, 391, 31, 27},
+                             {1, 432, 384, 40, 40}, {3, 728, 728, 23, 23}, {1, 2048, 1040, 40, 40}};
+
+TEST_P(TiledConvolutionOf, LanesByStrassensAlgorithmIsRight) {
+  for (const Point& point : kPoints)
+    for_each_pass(point, GetParam(), [](const Case& c) {
+      const double error = relative_error(c);
+      EXPECT_GE(error, 0) << "not served";
+      EXPECT_LE(error, allowed(c.op));
+    });
+}
+
+TEST_P(TiledConvolutionOf, LanesByStrassensAlgorithmKeepsPaddingZero) {
+  for (const Point& point : kPoints)
+    for_each_pass(point, GetParam(), [](const Case& c) {
+      const TiledRun run(c);
+      const TensorView& made = run.out[0];
+      const auto* stored = made.as<float>();
+      double all = 0, logical = 0;
+      for (std::int64_t i = 0; i < made.spec.stored_elements(); ++i) all += std::abs(stored[i]);
+      for (double element : run.result()) logical += std::abs(element);
+      std::int64_t zeros = std::count(stored, stored + made.spec.stored_elements(), 0.0F);
+      EXPECT_GE(zeros, made.spec.stored_elements() - made.spec.shape.elements());
+      EXPECT_NEAR(all, logical, 1e-9 * all);
+    });
+}
+
+TEST_P(TiledConvolutionOf, LanesByStrassensAlgorithmGivesTheSameBitsWhateverTheNumberOfThreads) {
+  for (const Point& point : kPoints)
+    for_each_pass(point, GetParam(), [](const Case& c) {
+      const auto bits = [&](int threads) {
+        const Threads team(threads);
+        return TiledRun(c).result();
+      };
+      const std::vector<double> alone = bits(1);
+      for (int threads : {2, 3, 7}) EXPECT_TRUE(bits(threads) == alone) << threads << " threads";
+    });
 }
 
 TEST_P(TiledConvolutionOf, LanesGivesTheSameBitsWhateverTheNumberOfThreads) {

@@ -1,8 +1,10 @@
 // A Cook-Toom algorithm in each direction, on tiles of one block of channels.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
+#include "kernels/convolution_shape.h"
 #include "kernels/simd/plane.h"
 #include "kernels/simd/tile_transform.h"
 #include "kernels/window.h"
@@ -40,7 +42,9 @@ struct TileAlgorithm {
   static constexpr int kTapsHigh = H::r, kTapsWide = W::r;
   static constexpr int kReadsHigh = H::n, kReadsWide = W::n;  // cells that a tile reads
   static constexpr int kPoints = H::n * W::n;
-  static constexpr bool kPaired = false;  // lanes are floats
+  static constexpr int kBlocks = 1;           // of channels, and of filters, that are one unit
+  static constexpr double kTransforms = 0.2;  // what they take, in direct convolutions
+  static constexpr bool kPaired = false;      // lanes are floats
 
   static void transform_input(Vec* cells, Vec* to) {
     Vec half[kPoints];
@@ -83,6 +87,8 @@ struct CellsOf {
   static constexpr int kHigh = 1, kWide = kPaired ? 2 : 1;
   static constexpr int kTapsHigh = 1, kTapsWide = 1;
   static constexpr int kPoints = 1;
+  static constexpr int kBlocks = 1;
+  static constexpr double kTransforms = 0.2;
 
   // `cells` of them, row by row; zero stands beside a last odd one.
   static void take(const T* from, std::int64_t cells, float* to) {
@@ -145,22 +151,39 @@ inline void store_cells(const Vec* from, T* plane, std::int64_t height, std::int
       store(plane + ((top + i) * width + left + j) * kLanes, from[i * kWide + j]);
 }
 
-// The same in block `block` of an image, whatever its elements are.
-template <int kHigh, int kWide>
-inline void load_tile(const TensorView& images, std::int64_t image, std::int64_t block,
-                      std::int64_t top, std::int64_t left, Vec* to) {
-  with_element(images, [&]<class T>() {
-    load_cells<kHigh, kWide>(plane<T>(images, image, block), images.spec.shape[2],
-                             images.spec.shape[3], top, left, to);
-  });
-}
-template <int kHigh, int kWide>
-inline void store_tile(const Vec* from, const TensorView& images, std::int64_t image,
-                       std::int64_t block, std::int64_t top, std::int64_t left) {
-  with_element(images, [&]<class T>() {
-    store_cells<kHigh, kWide>(from, plane<T>(images, image, block), images.spec.shape[2],
-                              images.spec.shape[3], top, left);
-  });
+// Images of `blocks` blocks of channels whose planes are height x width cells: as their tensor
+// says, or in one row.
+struct TiledPlanes {
+  std::int64_t blocks, height, width;
+
+  // The same rectangle in kBlocks blocks from `block` on, whatever the elements are; blocks that
+  // there are not are zeros.
+  template <int kBlocks, int kHigh, int kWide>
+  void load(const TensorView& images, std::int64_t image, std::int64_t block, std::int64_t top,
+            std::int64_t left, Vec* to) const {
+    with_element(images, [&]<class T>() {
+      for (int b = 0; b < kBlocks; ++b, to += kHigh * kWide)
+        if (kBlocks == 1 || block + b < blocks)
+          load_cells<kHigh, kWide>(plane<T>(images, image, block + b), height, width, top, left,
+                                   to);
+        else
+          std::fill_n(to, kHigh * kWide, zero());
+    });
+  }
+  template <int kHigh, int kWide>
+  void store(const Vec* from, const TensorView& images, std::int64_t image, std::int64_t block,
+             std::int64_t top, std::int64_t left) const {
+    with_element(images, [&]<class T>() {
+      store_cells<kHigh, kWide>(from, plane<T>(images, image, block), height, width, top, left);
+    });
+  }
+};
+
+// With one tap an image is a row of cells.
+inline ConvolutionShape in_one_row(ConvolutionShape shape) {
+  const std::int64_t cells = shape.window.h.in * shape.window.w.in;
+  shape.window = {.h = {.in = 1, .out = 1}, .w = {.in = cells, .out = cells}};
+  return shape;
 }
 
 }  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

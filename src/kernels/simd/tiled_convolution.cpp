@@ -1,5 +1,6 @@
 #include "kernels/tiled_convolution.h"
 
+#include "kernels/simd/strassen.h"
 #include "kernels/simd/tiled_images.h"
 #include "kernels/simd/tiled_weights.h"
 
@@ -12,6 +13,11 @@ constexpr std::int64_t kLeastChannels = 16;
 constexpr std::int64_t kLeastTiles = 16;
 // Weights of one tap for which cells of floats are copied.
 constexpr std::int64_t kLeastPointWeights = 128 * 256;
+// Cells of all images for which Strassen's algorithm pays, and channels and filters: of images, of
+// gradients of weights.
+constexpr std::int64_t kLeastStrassenCells = 1536;
+constexpr std::int64_t kLeastStrassenChannels = 384;
+constexpr std::int64_t kLeastStrassenSummed = kLanes == kNarrowLanes ? 128 : 256;
 
 template <class A>
 std::int64_t tiles_of(const ConvolutionShape& s, const Slide& h, const Slide& w) {
@@ -51,6 +57,29 @@ std::unique_ptr<Job> choose(const ConvolutionShape& s, const Slide& h, const Sli
   return nullptr;
 }
 
+// Whether it is a product of matrices: cells times channels, channels times filters.
+bool is_point(const ConvolutionShape& s) {
+  const auto is_single = [](const Slide& slide) {
+    return slide.kernel == 1 && slide.stride == 1 && slide.in == slide.out && slide.before == 0;
+  };
+  return s.groups == 1 && !s.plain_input && is_single(s.window.h) && is_single(s.window.w);
+}
+
+// Whether Strassen's algorithm saves more than its sums take: where products are slow, and not
+// where bf16 is multiplied.
+bool suits_strassen(const ConvolutionShape& s, const Environment& environment,
+                    std::int64_t least_channels) {
+  const bool slow_products = kLanes == kNarrowLanes || environment.halves_avx512;
+  return is_point(s) && slow_products && !(s.is_short && environment.isa == Isa::avx512_bf16) &&
+         std::min(s.channels, s.filters) >= least_channels &&
+         s.images * s.window.h.in * s.window.w.in >= kLeastStrassenCells;
+}
+
+// Of images oneDNN's eight products on AVX2 are as fast as our seven.
+bool suits_strassen_images(const ConvolutionShape& s, const Environment& environment) {
+  return kLanes != kNarrowLanes && suits_strassen(s, environment, kLeastStrassenChannels);
+}
+
 // The slide whose results are the input's cells.
 Slide turned(const Slide& slide) { return {.in = slide.out, .out = slide.in}; }
 
@@ -83,18 +112,33 @@ std::unique_ptr<Job> prepare_tiled_grad_kernel(const Call& call) {
 
 std::unique_ptr<Job> prepare_point_grad_kernel(const Call& call) {
   const auto s = read_grad_kernel(call);
-  const auto is_point = [](const Slide& slide) {
-    return slide.kernel == 1 && slide.stride == 1 && slide.in == slide.out && slide.before == 0;
-  };
-  if (!s || s->groups != 1 || s->plain_input || !is_point(s->window.h) || !is_point(s->window.w))
-    return nullptr;
+  if (!s || !is_point(*s)) return nullptr;
   if (!s->is_short) {
-    // Fewer do not pay for copying the cells.
+    // Fewer do not pay for copying the cells, nor do halved products.
     if (s->channels * s->filters < kLeastPointWeights) return nullptr;
+    if (kLanes != kNarrowLanes && call.environment.halves_avx512) return nullptr;
     return std::make_unique<TiledWeightsJob<CellsOf<float>>>(*s, call.environment.threads);
   }
   if (call.environment.isa != Isa::avx512_bf16) return nullptr;
   return std::make_unique<TiledWeightsJob<CellsOf<Bf16>>>(*s, call.environment.threads);
+}
+
+std::unique_ptr<Job> prepare_strassen_forward(const Call& call) {
+  const auto s = read_forward(call);
+  if (!s || !suits_strassen_images(*s, call.environment)) return nullptr;
+  return std::make_unique<TiledImagesJob<Strassen, false>>(*s, call.environment.threads);
+}
+
+std::unique_ptr<Job> prepare_strassen_grad_input(const Call& call) {
+  const auto s = read_grad_input(call);
+  if (!s || !suits_strassen_images(*s, call.environment)) return nullptr;
+  return std::make_unique<TiledImagesJob<Strassen, true>>(*s, call.environment.threads);
+}
+
+std::unique_ptr<Job> prepare_strassen_grad_kernel(const Call& call) {
+  const auto s = read_grad_kernel(call);
+  if (!s || !suits_strassen(*s, call.environment, kLeastStrassenSummed)) return nullptr;
+  return std::make_unique<TiledWeightsJob<Strassen>>(*s, call.environment.threads);
 }
 
 }  // namespace plimsoll::kernels::PLIMSOLL_VARIANT

@@ -56,15 +56,18 @@ inline Range part_of(Range all, std::int64_t part, std::int64_t parts) {
   return {all.first + count * part / parts, all.first + count * (part + 1) / parts};
 }
 
-// What Job::arithmetic() says of tiles: products, and a fifth for the transforms around them.
-inline double tiled_arithmetic(std::int64_t products, std::int64_t direct) {
-  return 0.2 + static_cast<double>(products) / static_cast<double>(direct);
+// What Job::arithmetic() says of so many tiles for so many cells of results: products, and the
+// transforms around them.
+template <class A>
+double tiled_arithmetic(std::int64_t tiles, std::int64_t cells) {
+  return A::kTransforms +
+         static_cast<double>(tiles * A::kPoints) /
+             static_cast<double>(cells * A::kTapsHigh * A::kTapsWide * A::kBlocks * A::kBlocks);
 }
 
 struct ImagesShape {
   std::int64_t images;
-  std::int64_t from, to;  // blocks of channels
-  std::int64_t from_h, from_w, to_h, to_w;
+  TiledPlanes from, to;
   std::int64_t top, left;  // padding before
   std::int64_t bias = 0;   // its length; 0: none
 };
@@ -75,29 +78,23 @@ struct ImagesShape {
 template <class A, bool kTurned>
 class TiledImagesJob final : public Job {
  public:
-  TiledImagesJob(const ConvolutionShape& c, int threads) : threads_(threads) {
+  TiledImagesJob(const ConvolutionShape& shape, int threads) : threads_(threads) {
+    const ConvolutionShape c = kTaps == 1 ? in_one_row(shape) : shape;
     const Slide &h = c.window.h, &w = c.window.w;
+    const TiledPlanes x{c.channels / kLanes, h.in, w.in}, y{c.filters / kLanes, h.out, w.out};
     if constexpr (kTurned)
-      s_ = {c.images, c.filters / kLanes,      c.channels / kLanes,    h.out, w.out, h.in,
-            w.in,     h.kernel - 1 - h.before, w.kernel - 1 - w.before};
+      s_ = {c.images, y, x, h.kernel - 1 - h.before, w.kernel - 1 - w.before};
     else
-      s_ = {c.images,
-            c.channels / kLanes,
-            c.filters / kLanes,
-            h.in,
-            w.in,
-            h.out,
-            w.out,
-            h.before,
-            w.before,
-            c.bias};
-    grid_ = {ceil_div(s_.to_h, A::kHigh), ceil_div(s_.to_w, A::kWide)};
+      s_ = {c.images, x, y, h.before, w.before, c.bias};
+    from_ = ceil_div(s_.from.blocks, A::kBlocks);
+    to_ = ceil_div(s_.to.blocks, A::kBlocks);
+    grid_ = {ceil_div(s_.to.height, A::kHigh), ceil_div(s_.to.width, A::kWide)};
     tiles_ = s_.images * grid_.rows * grid_.columns;
-    group_ = filters_together(s_.to, A::kPoints, s_.from * kLanes, 2);
+    group_ = filters_together(to_, A::kPoints, from_ * kLanes, 3);
     split();
-    inputs_ = point_stride(s_.from * together_ * kLanes);
-    products_ = point_stride(2 * ceil_div(ceil_div(group_, 2), parts_) * together_ * kLanes);
-    weights_ = point_stride(s_.from * group_ * kLanes * kLanes);
+    inputs_ = point_stride(from_ * together_ * kLanes);
+    products_ = point_stride(3 * ceil_div(strips_of(group_), parts_) * together_ * kLanes);
+    weights_ = point_stride(from_ * group_ * kLanes * kLanes);
   }
 
   std::int64_t scratch() const override {
@@ -105,7 +102,7 @@ class TiledImagesJob final : public Job {
   }
 
   double arithmetic() const override {
-    return tiled_arithmetic(tiles_ * A::kPoints, s_.images * s_.to_h * s_.to_w * kTaps);
+    return tiled_arithmetic<A>(tiles_, s_.images * s_.to.height * s_.to.width);
   }
 
   void run(const Args& args) noexcept override {
@@ -115,8 +112,8 @@ class TiledImagesJob final : public Job {
       float* inputs =
           weights + A::kPoints * (weights_ + omp_get_thread_num() * (inputs_ + products_));
       float* products = inputs + A::kPoints * inputs_;
-      for (std::int64_t to = 0; to < s_.to; to += group_) {
-        const Range filters{to, std::min(to + group_, s_.to)};
+      for (std::int64_t to = 0; to < to_; to += group_) {
+        const Range filters{to, std::min(to + group_, to_)};
         if (blocks_ > 1) {
 #pragma omp for
           for (std::int64_t filter = filters.first; filter < filters.last; ++filter)
@@ -125,18 +122,15 @@ class TiledImagesJob final : public Job {
 #pragma omp for collapse(2) schedule(dynamic)
         for (std::int64_t part = 0; part < parts_; ++part)
           for (std::int64_t block = 0; block < blocks_; ++block) {
-            const Range pairs =
-                part_of({0, ceil_div(filters.last - filters.first, 2)}, part, parts_);
-            const Range own{filters.first + 2 * pairs.first,
-                            std::min(filters.first + 2 * pairs.last, filters.last)};
+            const Range own = filters_of(part, filters);
             // Weights that are used once are nobody else's business.
             for (std::int64_t filter = own.first; blocks_ == 1 && filter < own.last; ++filter)
               transform_weights(args.in[1].template as<float>(), filter, filters, weights);
             const Range tiles{block * together_, std::min((block + 1) * together_, tiles_)};
-            for (std::int64_t from = 0; from < s_.from; ++from)
+            for (std::int64_t from = 0; from < from_; ++from)
               transform_inputs(args.in[0], from, tiles, inputs);
             for (std::int64_t point = 0; point < A::kPoints; ++point)
-              multiply(point, tiles.last - tiles.first, filters, pairs, weights, inputs, products);
+              multiply(point, tiles.last - tiles.first, filters, own, weights, inputs, products);
             for (std::int64_t filter = own.first; filter < own.last; ++filter)
               transform_outputs(args, filter, filter - own.first, tiles, products);
           }
@@ -145,105 +139,146 @@ class TiledImagesJob final : public Job {
   }
 
  private:
-  static constexpr int kRows = kSumRows;  // tiles of one product
+  static constexpr int kRows = kProductRows;  // tiles of one product
   static constexpr int kTaps = A::kTapsHigh * A::kTapsWide;
 
   // Into pieces that the threads share evenly: many tiles by tiles; where weights are more than
   // what they are multiplied with, by filters, each of which one thread reads. What is stored does
   // not depend on it.
   void split() {
-    const std::int64_t most =
-        tiles_together(tiles_, A::kPoints, kLanes * (s_.from + group_), kRows);
+    const std::int64_t most = tiles_together(tiles_, A::kPoints, kLanes * (from_ + group_), kRows);
     blocks_ = ceil_div(tiles_, most);
-    if (tiles_ * (s_.from + s_.to) > s_.from * s_.to * kLanes)
-      blocks_ *= even_parts(blocks_, threads_, ceil_div(tiles_, 2 * kRows * blocks_));
+    if (tiles_ * (from_ + to_) > from_ * to_ * kLanes)
+      blocks_ *= even_parts(blocks_, threads_, ceil_div(tiles_, 3 * kRows * blocks_));
     together_ = round_up(ceil_div(tiles_, blocks_), kRows);
     blocks_ = ceil_div(tiles_, together_);
-    parts_ = even_parts(blocks_, threads_, ceil_div(group_, 2));
+    parts_ = even_parts(blocks_, threads_, strips_of(group_));
   }
 
-  // Blocks of results are taken in pairs, the last perhaps alone; a pair's weights are
-  // [from][two blocks].
+  // Part `part` of the filters that are there: whole strips of them.
+  Range filters_of(std::int64_t part, Range filters) const {
+    const std::int64_t count = filters.last - filters.first;
+    const Range strips = part_of({0, strips_of(count)}, part, parts_);
+    const auto begin = [&](std::int64_t strip) {
+      return filters.first + (strip < strips_of(count) ? strip_at(strip, count).first : count);
+    };
+    return {begin(strips.first), begin(strips.last)};
+  }
+
+  // The weights between one block of channels and one of results; zeros if one of them is not
+  // there.
+  void load_taps(const float* from, std::int64_t in, std::int64_t out,
+                 float (*taps)[kLanes][kLanes]) const {
+    for (int tap = 0; tap < kTaps; ++tap)
+      if (in >= s_.from.blocks || out >= s_.to.blocks)
+        std::fill_n(taps[tap][0], kLanes * kLanes, 0.0F);
+      else if constexpr (kTurned)
+        transpose_block(
+            from + ((in * s_.to.blocks + out) * kTaps + kTaps - 1 - tap) * kLanes * kLanes, kLanes,
+            taps[tap][0], kLanes);
+      else
+        std::copy_n(from + ((out * s_.from.blocks + in) * kTaps + tap) * kLanes * kLanes,
+                    kLanes * kLanes, taps[tap][0]);
+  }
+
+  // The weights of a strip are [from][units of the strip].
   void transform_weights(const float* from, std::int64_t out, Range filters, float* to) const {
-    const std::int64_t pair = (out - filters.first) / 2;
-    const std::int64_t vecs = std::min<std::int64_t>(2, filters.last - filters.first - 2 * pair);
-    for (std::int64_t in = 0; in < s_.from; ++in) {
-      float taps[kTaps][kLanes][kLanes];
-      for (int tap = 0; tap < kTaps; ++tap)
-        if constexpr (kTurned)
-          transpose_block(from + ((in * s_.to + out) * kTaps + kTaps - 1 - tap) * kLanes * kLanes,
-                          kLanes, taps[tap][0], kLanes);
-        else
-          std::copy_n(from + ((out * s_.from + in) * kTaps + tap) * kLanes * kLanes,
-                      kLanes * kLanes, taps[tap][0]);
+    constexpr int kAll = kTaps * A::kBlocks * A::kBlocks;
+    const Strip strip = strip_of(out - filters.first, filters.last - filters.first);
+    for (std::int64_t in = 0; in < from_; ++in) {
+      float taps[kAll][kLanes][kLanes];
+      for (int k = 0; k < A::kBlocks; ++k)
+        for (int j = 0; j < A::kBlocks; ++j)
+          load_taps(from, in * A::kBlocks + k, out * A::kBlocks + j,
+                    taps + (k * A::kBlocks + j) * kTaps);
       for (int c = 0; c < kLanes; ++c) {
-        Vec g[kTaps], u[A::kPoints];
-        for (int tap = 0; tap < kTaps; ++tap) g[tap] = load(taps[tap][c]);
+        Vec g[kAll], u[A::kPoints];
+        for (int tap = 0; tap < kAll; ++tap) g[tap] = load(taps[tap][c]);
         A::transform_weights(g, u);
-        float* cell = to + pair * s_.from * 2 * kLanes * kLanes +
-                      ((in * kLanes + c) * vecs + (out - filters.first) % 2) * kLanes;
+        float* cell = to + (strip.first * from_ * kLanes + (in * kLanes + c) * strip.vecs + out -
+                            filters.first - strip.first) *
+                               kLanes;
         for (int p = 0; p < A::kPoints; ++p) store(cell + p * weights_, u[p]);
       }
     }
   }
 
-  void transform_inputs(const TensorView& x, std::int64_t block, Range tiles, float* to) const {
+  void transform_inputs(const TensorView& x, std::int64_t unit, Range tiles, float* to) const {
     const std::int64_t count = tiles.last - tiles.first;
     TileGrid::Place place = grid_.at(tiles.first);
     for (std::int64_t t = 0; t < count; ++t, grid_.advance(place)) {
-      Vec cells[A::kPoints], v[A::kPoints];
-      load_tile<A::kReadsHigh, A::kReadsWide>(x, place.image, block, place.row * A::kHigh - s_.top,
-                                              place.column * A::kWide - s_.left, cells);
+      Vec cells[A::kBlocks * A::kReadsHigh * A::kReadsWide], v[A::kPoints];
+      s_.from.template load<A::kBlocks, A::kReadsHigh, A::kReadsWide>(
+          x, place.image, unit * A::kBlocks, place.row * A::kHigh - s_.top,
+          place.column * A::kWide - s_.left, cells);
       A::transform_input(cells, v);
-      float* cell = to + (block * together_ + t) * kLanes;
+      float* cell = to + (unit * together_ + t) * kLanes;
       for (int p = 0; p < A::kPoints; ++p) store(cell + p * inputs_, v[p]);
     }
     for (std::int64_t t = count; t < round_up(count, kRows); ++t)
       for (int p = 0; p < A::kPoints; ++p)
-        store(to + p * inputs_ + (block * together_ + t) * kLanes, zero());
+        store(to + p * inputs_ + (unit * together_ + t) * kLanes, zero());
   }
 
-  // The products of one point with pairs of the filters, stored from the first of those on.
-  void multiply(std::int64_t point, std::int64_t count, Range filters, Range pairs,
+  // The products of one point with filters `own`, stored from the first of those on.
+  void multiply(std::int64_t point, std::int64_t count, Range filters, Range own,
                 const float* weights, const float* inputs, float* products) const {
     const std::int64_t block = together_ * kLanes;
-    for (std::int64_t pair = pairs.first; pair < pairs.last; ++pair)
-      for (std::int64_t t = 0; t < count; t += kRows) {
-        const float* a = inputs + point * inputs_ + t * kLanes;
-        const float* w = weights + point * weights_ + pair * s_.from * 2 * kLanes * kLanes;
-        float* to =
-            products + point * products_ + (2 * (pair - pairs.first) * together_ + t) * kLanes;
-        if (filters.first + 2 * pair + 1 < filters.last)
-          multiply_tiles<kRows, 2>(a, block, s_.from, w, to, block);
-        else
-          multiply_tiles<kRows, 1>(a, block, s_.from, w, to, block);
-      }
+    for (std::int64_t filter = own.first; filter < own.last;) {
+      const auto [first, vecs] = strip_of(filter - filters.first, filters.last - filters.first);
+      const auto product = vecs == 3   ? multiply_tiles<kRows, 3>
+                           : vecs == 2 ? multiply_tiles<kRows, 2>
+                                       : multiply_tiles<kRows, 1>;
+      for (std::int64_t t = 0; t < count; t += kRows)
+        product(inputs + point * inputs_ + t * kLanes, block, from_,
+                weights + point * weights_ + first * from_ * kLanes * kLanes,
+                products + point * products_ + ((filter - own.first) * together_ + t) * kLanes,
+                block);
+      filter += vecs;
+    }
   }
 
-  // Of the filters of `block`, the `index`-th that `products` has.
-  void transform_outputs(const Args& args, std::int64_t block, std::int64_t index, Range tiles,
+  // Of the filters of `unit`, the `index`-th that `products` has.
+  void transform_outputs(const Args& args, std::int64_t unit, std::int64_t index, Range tiles,
                          const float* products) const {
-    const Vec bias = s_.bias == 0 ? zero()
-                                  : load_part(args.in[2].template as<float>() + block * kLanes,
-                                              s_.bias - block * kLanes);
+    constexpr int kCells = A::kHigh * A::kWide;
+    const std::int64_t first = unit * A::kBlocks;
+    const std::int64_t blocks = std::min<std::int64_t>(A::kBlocks, s_.to.blocks - first);
     TileGrid::Place place = grid_.at(tiles.first);
     for (std::int64_t t = 0; t < tiles.last - tiles.first; ++t, grid_.advance(place)) {
-      Vec m[A::kPoints], y[A::kHigh * A::kWide];
+      Vec m[A::kPoints], y[A::kBlocks * kCells];
       const float* cell = products + (index * together_ + t) * kLanes;
       for (int p = 0; p < A::kPoints; ++p) m[p] = load(cell + p * products_);
       A::transform_output(m, y);
-      if (s_.bias > 0)
-        for (Vec& result : y) result = add(result, bias);
-      store_tile<A::kHigh, A::kWide>(y, args.out[0], place.image, block, place.row * A::kHigh,
-                                     place.column * A::kWide);
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        Vec* results = y + b * kCells;
+        finish(args, first + b, results);
+        s_.to.template store<A::kHigh, A::kWide>(results, args.out[0], place.image, first + b,
+                                                 place.row * A::kHigh, place.column * A::kWide);
+      }
+    }
+  }
+
+  // Adds the bias. What only pads a block stays zero: where blocks are mixed, products of another
+  // block's filters cancel there only nearly.
+  void finish(const Args& args, std::int64_t block, Vec* results) const {
+    if (s_.bias > 0) {
+      const Vec bias =
+          load_part(args.in[2].template as<float>() + block * kLanes, s_.bias - block * kLanes);
+      for (int i = 0; i < A::kHigh * A::kWide; ++i) results[i] = add(results[i], bias);
+    }
+    if (A::kBlocks > 1 && block + 1 == s_.to.blocks) {
+      const Vec mask = channel_mask(args.out[0].spec.shape[1], block);
+      for (int i = 0; i < A::kHigh * A::kWide; ++i) results[i] = both(results[i], mask);
     }
   }
 
   ImagesShape s_{};
+  std::int64_t from_ = 0, to_ = 0;  // units: blocks that an algorithm takes together
   int threads_;
   TileGrid grid_{};
   std::int64_t tiles_ = 0;
-  std::int64_t group_ = 0;  // blocks of filters whose weights are there together
+  std::int64_t group_ = 0;  // units of filters whose weights are there together
   // Pieces of work: blocks of so many tiles, parts of the filters of a group.
   std::int64_t together_ = 0, blocks_ = 0, parts_ = 0;
   std::int64_t inputs_ = 0, products_ = 0, weights_ = 0;  // elements of one point

@@ -18,13 +18,15 @@ class TiledWeightsJob final : public Job {
   TiledWeightsJob(const ConvolutionShape& shape, int threads)
       : s_(kPoint ? in_one_row(shape) : shape),
         threads_(threads),
-        channels_(shape.channels / kLanes),
-        filters_(shape.filters / kLanes) {
+        x_{s_.channels / kLanes, s_.window.h.in, s_.window.w.in},
+        y_{s_.filters / kLanes, s_.window.h.out, s_.window.w.out},
+        channels_(ceil_div(x_.blocks, A::kBlocks)),
+        filters_(ceil_div(y_.blocks, A::kBlocks)) {
     grid_ = {ceil_div(s_.window.h.out, A::kHigh), ceil_div(s_.window.w.out, A::kWide)};
     tiles_ = s_.images * grid_.rows * grid_.columns;
-    group_ = filters_together(filters_, A::kPoints, s_.channels, 1);
-    together_ = tiles_together(tiles_, A::kPoints, s_.channels + kLanes * group_, kLanes);
-    sums_ = point_stride(s_.channels * group_ * kLanes);
+    group_ = filters_together(filters_, A::kPoints, channels_ * kLanes, 1);
+    together_ = tiles_together(tiles_, A::kPoints, kLanes * (channels_ + group_), kLanes);
+    sums_ = point_stride(channels_ * kLanes * group_ * kLanes);
     while (runs_ < kMostRuns && 2 * runs_ * 4 * A::kPoints * sums_ <= kRunBytes &&
            4 * runs_ * together_ <= tiles_)
       runs_ *= 2;
@@ -38,8 +40,7 @@ class TiledWeightsJob final : public Job {
   }
 
   double arithmetic() const override {
-    return tiled_arithmetic(tiles_ * A::kPoints,
-                            s_.images * s_.window.h.out * s_.window.w.out * kTaps);
+    return tiled_arithmetic<A>(tiles_, s_.images * y_.height * y_.width);
   }
 
   void run(const Args& args) noexcept override {
@@ -56,8 +57,8 @@ class TiledWeightsJob final : public Job {
           for (std::int64_t part = 0; part < parts_; ++part) {
             const Range filters = part_of(group, part, parts_);
             const Range tiles = part_of({0, tiles_}, run, runs_);
-            float* own =
-                sums + run * A::kPoints * sums_ + (filters.first - to) * s_.channels * kLanes;
+            float* own = sums + run * A::kPoints * sums_ +
+                         (filters.first - to) * channels_ * kLanes * kLanes;
             for (std::int64_t first = tiles.first; first < tiles.last; first += together_)
               add_tiles(args, {first, std::min(first + together_, tiles.last)}, filters,
                         first == tiles.first, inputs, gradients, own);
@@ -65,34 +66,28 @@ class TiledWeightsJob final : public Job {
 #pragma omp for collapse(2)
         for (std::int64_t filter = to; filter < group.last; ++filter)
           for (std::int64_t channel = 0; channel < channels_; ++channel)
-            gather(filter, to, channel, sums, args.out[0].template as<float>());
+            gather(filter, to, channel, sums, args.out[0]);
       }
     }
   }
 
  private:
-  static constexpr int kRows = kSumRows * 2 / 3;  // channels of one product of three vectors
-  static constexpr std::int64_t kDepth = 128;     // tiles: three blocks of them fill half of an L1
+  static constexpr int kRows = kProductRows;   // channels of one product
+  static constexpr std::int64_t kDepth = 128;  // tiles: three blocks of them fill half of an L1
   static constexpr int kTaps = A::kTapsHigh * A::kTapsWide;
   static constexpr bool kPoint = kTaps == 1;
-
-  // With one tap an image is a row of cells.
-  static ConvolutionShape in_one_row(ConvolutionShape shape) {
-    const std::int64_t cells = shape.window.h.in * shape.window.w.in;
-    shape.window = {.h = {.in = 1, .out = 1}, .w = {.in = cells, .out = cells}};
-    return shape;
-  }
+  static constexpr bool kTaken = A::kPoints == 1;  // cells as they are
 
   // Onto the sums of these filters, or into them.
   void add_tiles(const Args& args, Range tiles, Range filters, bool is_first, float* inputs,
                  float* gradients, float* sums) const {
-    for (std::int64_t block = 0; block < channels_; ++block)
-      if constexpr (kPoint)
-        take_cells(args.in[0], block, tiles, inputs + block * together_ * kLanes);
+    for (std::int64_t channel = 0; channel < channels_; ++channel)
+      if constexpr (kTaken)
+        take_cells(args.in[0], channel, tiles, inputs + channel * together_ * kLanes);
       else
-        transform_inputs(args.in[0], block, tiles, inputs);
+        transform_inputs(args.in[0], channel, tiles, inputs);
     for (std::int64_t filter = filters.first; filter < filters.last; ++filter)
-      if constexpr (kPoint)
+      if constexpr (kTaken)
         take_cells(args.in[1], filter, tiles,
                    gradients + (filter - filters.first) * together_ * kLanes);
       else
@@ -118,28 +113,28 @@ class TiledWeightsJob final : public Job {
     }
   }
 
-  void transform_inputs(const TensorView& x, std::int64_t block, Range tiles, float* to) const {
+  void transform_inputs(const TensorView& x, std::int64_t unit, Range tiles, float* to) const {
     const Slide &h = s_.window.h, &w = s_.window.w;
     TileGrid::Place place = grid_.at(tiles.first);
     for (std::int64_t t = 0; t < tiles.last - tiles.first; ++t, grid_.advance(place)) {
-      Vec cells[A::kPoints], v[A::kPoints];
-      load_tile<A::kReadsHigh, A::kReadsWide>(x, place.image, block,
-                                              place.row * A::kHigh - h.before,
-                                              place.column * A::kWide - w.before, cells);
+      Vec cells[A::kBlocks * A::kReadsHigh * A::kReadsWide], v[A::kPoints];
+      x_.template load<A::kBlocks, A::kReadsHigh, A::kReadsWide>(
+          x, place.image, unit * A::kBlocks, place.row * A::kHigh - h.before,
+          place.column * A::kWide - w.before, cells);
       A::transform_input(cells, v);
-      float* cell = to + (block * together_ + t) * kLanes;
+      float* cell = to + (unit * together_ + t) * kLanes;
       for (int p = 0; p < A::kPoints; ++p) store(cell + p * inputs_, v[p]);
     }
   }
 
-  // Of the filters of `block`, to where the `index`-th are.
-  void transform_gradients(const TensorView& dy, std::int64_t block, std::int64_t index,
-                           Range tiles, float* to) const {
+  // Of the filters of `unit`, to where the `index`-th are.
+  void transform_gradients(const TensorView& dy, std::int64_t unit, std::int64_t index, Range tiles,
+                           float* to) const {
     TileGrid::Place place = grid_.at(tiles.first);
     for (std::int64_t t = 0; t < tiles.last - tiles.first; ++t, grid_.advance(place)) {
-      Vec cells[A::kHigh * A::kWide], v[A::kPoints];
-      load_tile<A::kHigh, A::kWide>(dy, place.image, block, place.row * A::kHigh,
-                                    place.column * A::kWide, cells);
+      Vec cells[A::kBlocks * A::kHigh * A::kWide], v[A::kPoints];
+      y_.template load<A::kBlocks, A::kHigh, A::kWide>(
+          dy, place.image, unit * A::kBlocks, place.row * A::kHigh, place.column * A::kWide, cells);
       A::transform_gradient(cells, v);
       float* cell = to + (index * together_ + t) * kLanes;
       for (int p = 0; p < A::kPoints; ++p) store(cell + p * gradients_, v[p]);
@@ -149,47 +144,60 @@ class TiledWeightsJob final : public Job {
   void multiply(std::int64_t point, std::int64_t filters, std::int64_t count, bool is_first,
                 const float* inputs, const float* gradients, float* sums) const {
     const std::int64_t depth = ceil_div(count, ceil_div(count, kDepth));
+    const std::int64_t channels = channels_ * kLanes;
     for (std::int64_t begin = 0; begin < count; begin += depth)
       for (std::int64_t filter = 0; filter < filters;) {
-        const std::int64_t left = filters - filter;
-        const std::int64_t vecs = left == 4 ? 2 : std::min<std::int64_t>(left, 3);
+        const std::int64_t vecs = strip_of(filter, filters).vecs;
         const auto product = vecs == 3   ? multiply_channels<kRows, 3, A::kPaired>
                              : vecs == 2 ? multiply_channels<kRows, 2, A::kPaired>
                                          : multiply_channels<kRows, 1, A::kPaired>;
         const float* a = inputs + point * inputs_ + begin * kLanes;
         const float* b = gradients + point * gradients_ + (filter * together_ + begin) * kLanes;
-        float* to = sums + point * sums_ + filter * s_.channels * kLanes;
-        for (std::int64_t c = 0; c < s_.channels; c += kRows)
+        float* to = sums + point * sums_ + filter * channels * kLanes;
+        for (std::int64_t c = 0; c < channels; c += kRows)
           product(a + c / kLanes * together_ * kLanes + c % kLanes, b, together_ * kLanes,
                   std::min(depth, count - begin), is_first && begin == 0, to + c * kLanes,
-                  s_.channels * kLanes);
+                  channels * kLanes);
         filter += vecs;
       }
   }
 
   void gather(std::int64_t filter, std::int64_t group, std::int64_t channel, const float* sums,
-              float* dw) const {
-    float* to = dw + (filter * channels_ + channel) * kTaps * kLanes * kLanes;
+              const TensorView& dw) const {
     for (int c = 0; c < kLanes; ++c) {
-      Vec products[A::kPoints], taps[kTaps];
-      const float* cell = sums + ((filter - group) * s_.channels + channel * kLanes + c) * kLanes;
+      Vec products[A::kPoints], taps[A::kBlocks * A::kBlocks * kTaps];
+      const float* cell = sums + (((filter - group) * channels_ + channel) * kLanes + c) * kLanes;
       for (int p = 0; p < A::kPoints; ++p) {
         products[p] = load(cell + p * sums_);
         for (std::int64_t run = 1; run < runs_; ++run)
           products[p] = add(products[p], load(cell + (run * A::kPoints + p) * sums_));
       }
       A::gather_weights(products, taps);
-      for (int tap = 0; tap < kTaps; ++tap)
-        store(to + tap * kLanes * kLanes + c * kLanes, taps[tap]);
+      for (int k = 0; k < A::kBlocks; ++k)
+        for (int j = 0; j < A::kBlocks; ++j)
+          store_taps(taps + (k * A::kBlocks + j) * kTaps, filter * A::kBlocks + j,
+                     channel * A::kBlocks + k, c, dw);
     }
+  }
+
+  // The gradients between channel `c` of one block of channels and a block of filters, if both are
+  // there. What only pads a block stays zero (see TiledImagesJob::finish).
+  void store_taps(Vec* taps, std::int64_t out, std::int64_t in, int c, const TensorView& dw) const {
+    if (A::kBlocks > 1 && (out >= y_.blocks || in >= x_.blocks)) return;
+    float* to = dw.template as<float>() + ((out * x_.blocks + in) * kTaps * kLanes + c) * kLanes;
+    const Vec mask =
+        in * kLanes + c < dw.spec.shape[1] ? channel_mask(dw.spec.shape[0], out) : zero();
+    for (int tap = 0; tap < kTaps; ++tap)
+      store(to + tap * kLanes * kLanes, A::kBlocks > 1 ? both(taps[tap], mask) : taps[tap]);
   }
 
   ConvolutionShape s_;
   int threads_;
-  std::int64_t channels_, filters_;  // in blocks
+  TiledPlanes x_, y_;
+  std::int64_t channels_, filters_;  // units: blocks that an algorithm takes together
   TileGrid grid_{};
   std::int64_t tiles_ = 0, together_ = 0;
-  std::int64_t group_ = 0;  // blocks of filters whose sums are there together
+  std::int64_t group_ = 0;  // units of filters whose sums are there together
   std::int64_t runs_ = 1, parts_ = 1;
   std::int64_t inputs_ = 0, gradients_ = 0, sums_ = 0;  // elements of one point
 };
