@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kMostShown = 50;
 
-struct Settings : job::TrainingSettings {
+struct CheckSettings : job::TrainingSettings {
   CommonOptions common;
   bool has_data = false;  // DATA was given, if only as an empty word
   std::string out = "runs";
@@ -95,7 +95,7 @@ std::string verdict(std::int64_t errors, std::int64_t warnings, std::int64_t bad
   return text + ".";
 }
 
-int run(Settings& settings) {
+int run(CheckSettings& settings) {
   use_isa(settings.model.isa);
   const int threads = use_threads(settings.threads);
   const bool json = settings.common.json;
@@ -199,7 +199,7 @@ int run(Settings& settings) {
 }  // namespace
 
 Entry add_check(CLI::App& command) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<CheckSettings>();
   add_options(command, *settings, "what `train` would be given; without it the machine alone");
   settings->common.add_to(command);
   command.add_option("--out", settings->out, "where runs will be written")->capture_default_str();

@@ -27,7 +27,7 @@
 namespace plimsoll::cli {
 namespace {
 
-struct Settings {
+struct EvalSettings {
   CommonOptions common;
   std::optional<std::int64_t> threads;
   job::ModelSettings model;
@@ -52,7 +52,7 @@ std::string_view what_is(TargetKind kind) {
 }
 
 // Names of the data's classes must be those the network was trained on, in their order.
-SourcePtr open_data(const Settings& s, const job::TrainedModel& trained) {
+SourcePtr open_data(const EvalSettings& s, const job::TrainedModel& trained) {
   SourceOptions reading = s.reading.source_options();
   reading.class_names = trained.class_names;
   if (trained.targets == TargetKind::labels) reading.reading = Reading::labels;
@@ -166,7 +166,7 @@ ScanReport scan_all(const Source& source, const job::TrainedModel& trained,
   return report;
 }
 
-int run(const Settings& s, dist::Group* group) {
+int run(const EvalSettings& s, dist::Group* group) {
   const bool leads = dist::leads(group);
   const bool quiet = s.common.quiet || s.common.json || !leads;
   job::TrainedModel trained = dist::make_on_all(group, [&] {
@@ -239,7 +239,7 @@ int run(const Settings& s, dist::Group* group) {
 }  // namespace
 
 Entry add_eval(CLI::App& command) {
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<EvalSettings>();
   s->model.model.clear();  // as the weights say
   add_options(command, s->model);
   add_options(command, s->memory);

@@ -13,7 +13,7 @@
 namespace plimsoll::cli {
 namespace {
 
-struct Settings {
+struct ExportSettings {
   CommonOptions common;
   job::ModelSettings model;
   std::string weights;
@@ -21,7 +21,7 @@ struct Settings {
   bool fold = false;
 };
 
-int run(const Settings& s) {
+int run(const ExportSettings& s) {
   use_isa(s.model.isa);
   use_threads(1);  // nothing is computed
   job::TrainedModel trained = job::find_trained(s.weights, s.model);
@@ -42,7 +42,7 @@ int run(const Settings& s) {
 }  // namespace
 
 Entry add_export(CLI::App& command) {
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<ExportSettings>();
   s->model.model.clear();  // as the weights say
   command.add_option("RUN_OR_WEIGHTS", s->weights, "a run directory, or a file of weights")
       ->required();

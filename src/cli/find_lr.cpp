@@ -30,7 +30,7 @@
 namespace plimsoll::cli {
 namespace {
 
-struct Settings : job::TrainingSettings {
+struct FindLrSettings : job::TrainingSettings {
   CommonOptions common;
   SweepOptions sweep;
   std::string grid;
@@ -61,7 +61,7 @@ std::string csv_of(const std::vector<RateLoss>& curve) {
 }
 
 // What a sweep reads: nothing is validated.
-job::TrainingData training_data(Settings& s, const job::Budget& budget, int threads) {
+job::TrainingData training_data(FindLrSettings& s, const job::Budget& budget, int threads) {
   job::TrainingData data = job::load_data(
       s, budget, threads, reading_bar(s.data, s.common.is_quiet() || !s.place.leads()));
   data.validation = nullptr;
@@ -71,7 +71,7 @@ job::TrainingData training_data(Settings& s, const job::Budget& budget, int thre
 // A trainer with its data, whose weights go back to where they began.
 class Bench {
  public:
-  Bench(Settings& s, const job::Budget& budget, int threads)
+  Bench(FindLrSettings& s, const job::Budget& budget, int threads)
       : s_(s),
         data_(dist::make_on_all(s.place.group, [&] { return training_data(s, budget, threads); })),
         ready_(job::make_ready_on_all(s, &data_, budget, threads, kBeside)) {
@@ -105,7 +105,7 @@ class Bench {
   std::int64_t predicted_bytes() const { return ready_.run.plan.total_bytes; }
 
  private:
-  Settings& s_;
+  FindLrSettings& s_;
   // A sweep has no run directory.
   static constexpr job::Beside kBeside{.draws_first_batch = false};
 
@@ -115,12 +115,12 @@ class Bench {
 };
 
 // A step's rate by --lr: detectors' are for so many images a step.
-double rate_factor(const Settings& s) {
+double rate_factor(const FindLrSettings& s) {
   const std::int64_t per = s.model.network().recipe.lr_batch;
   return per > 0 ? static_cast<double>(s.model.batch) / static_cast<double>(per) : 1;
 }
 
-int run_sweep(const Settings& s, Bench& bench, bool quiet) {
+int run_sweep(const FindLrSettings& s, Bench& bench, bool quiet) {
   std::vector<RateLoss> curve;
   const double factor = rate_factor(s);
   SweepOptions sweep = s.sweep;
@@ -169,7 +169,7 @@ int run_sweep(const Settings& s, Bench& bench, bool quiet) {
   return suggestion.rate ? 0 : 1;
 }
 
-int run_grid(const Settings& s, Bench& bench, const std::vector<double>& rates, bool quiet) {
+int run_grid(const FindLrSettings& s, Bench& bench, const std::vector<double>& rates, bool quiet) {
   std::vector<std::vector<RateLoss>> runs;
   for (double rate : rates) {
     PhaseBar bar(fmt::format("lr {:g}", rate), quiet);
@@ -237,7 +237,7 @@ int run_grid(const Settings& s, Bench& bench, const std::vector<double>& rates, 
   return best < rates.size() ? 0 : 1;
 }
 
-void check(const Settings& s) {
+void check(const FindLrSettings& s) {
   const auto positive = [](double value, const char* option) {
     if (!(value > 0 && value < 1e9))
       throw UsageError({.where = option,
@@ -253,7 +253,7 @@ void check(const Settings& s) {
                       .expected = "expected at least 20 steps from a lower to a higher rate"});
 }
 
-int run(Settings& s, dist::Group* group) {
+int run(FindLrSettings& s, dist::Group* group) {
   s.place = dist::place_in(group);
   check_parts(s.place.ranks, s.memory.accumulate);
   s.check_sharding();
@@ -270,7 +270,7 @@ int run(Settings& s, dist::Group* group) {
 }  // namespace
 
 Entry add_find_lr(CLI::App& command) {
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<FindLrSettings>();
   s->model.model = "inception_mini";
   add_options(command, *s, "as for train");
   command.get_option("--data")->required();

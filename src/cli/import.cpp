@@ -12,7 +12,7 @@
 namespace plimsoll::cli {
 namespace {
 
-struct Settings {
+struct ImportSettings {
   CommonOptions common;
   job::ModelSettings model;
   std::string file;
@@ -82,7 +82,7 @@ void print_text(const job::FileReport& report) {
 }  // namespace
 
 Entry add_import(CLI::App& command) {
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<ImportSettings>();
   s->model.model.clear();  // as the file says
   command.add_option("FILE", s->file, "safetensors, Keras, PyTorch or TensorFlow: by content")
       ->required();

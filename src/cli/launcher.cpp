@@ -28,7 +28,7 @@ std::atomic<pid_t> child{0};
 std::atomic<int> asked{0};
 
 // mpirun leaves a second to those it ends by SIGTERM; SIGUSR1 it only hands on.
-void on_signal(int signal) {
+void hand_on_signal(int signal) {
   const bool is_second = asked.exchange(signal) != 0;
   if (const pid_t pid = child.load(); pid > 0) ::kill(pid, is_second ? SIGTERM : SIGUSR1);
 }
@@ -197,7 +197,7 @@ int launch_ranks(const RankOptions& options, const LaunchedRun& run) {
   std::int64_t ranks = options.ranks;
   std::vector<std::string> words = words_for_ranks();
   struct sigaction action {};
-  action.sa_handler = on_signal;
+  action.sa_handler = hand_on_signal;
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
   std::int64_t saved = last_saved_step(run.out).value_or(-1);
   bool has_place = !run.out.empty();

@@ -30,7 +30,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Settings : job::TrainingSettings {
+struct PlanSettings : job::TrainingSettings {
   CommonOptions common;
   ForecastOptions ranks;
   bool curve = false;
@@ -42,8 +42,8 @@ struct Settings : job::TrainingSettings {
 
 // Runs the step instruction by instruction, beside as many others as ranks share the host's cores,
 // and keeps the time of every kernel.
-void measure_times(const Settings& s, const job::TrainingData* data, int threads) {
-  Settings alone = s;
+void measure_times(const PlanSettings& s, const job::TrainingData* data, int threads) {
+  PlanSettings alone = s;
   alone.place = {};  // kernels of a part, without the exchange
   Trainer trainer =
       job::variants_of(alone, data, threads)(s.model.batch, s.memory.accumulate).trainer;
@@ -123,7 +123,7 @@ double step_flops(const Graph& graph) {
   return flops;
 }
 
-Json plan_json(const Settings& s, const job::Ready& ready, const FrameworkEstimate& frameworks,
+Json plan_json(const PlanSettings& s, const job::Ready& ready, const FrameworkEstimate& frameworks,
                const std::vector<job::Lever>& levers, int threads) {
   const job::PlannedRun& run = ready.run;
   const nn::Input input = s.model.input();
@@ -174,7 +174,7 @@ Json plan_json(const Settings& s, const job::Ready& ready, const FrameworkEstima
   return json;
 }
 
-void write_picture(const Settings& s, const job::Ready& ready) {
+void write_picture(const PlanSettings& s, const job::Ready& ready) {
   const PlannedTapes& tapes = ready.trainer.planned();
   const nn::Input input = s.model.input();
   write_file(s.picture, plan_svg(usage_of(tapes.problem(0), ready.run.plan.fates),
@@ -187,14 +187,14 @@ void write_picture(const Settings& s, const job::Ready& ready) {
   fmt::print(stderr, "wrote {}\n", s.picture);
 }
 
-void write_scaling(const Settings& s, const job::Ready& ready, int threads) {
+void write_scaling(const PlanSettings& s, const job::Ready& ready, int threads) {
   const std::string title = fmt::format("{} on several hosts, batch {} in {} parts",
                                         s.model.title(), s.model.batch, s.memory.accumulate);
   write_file(s.ranks.picture, scaling_picture(s.ranks, ready, s.memory.accumulate, threads, title));
   fmt::print(stderr, "wrote {}\n", s.ranks.picture);
 }
 
-void print_plan(const Settings& s, const job::Ready& ready, const FrameworkEstimate& frameworks,
+void print_plan(const PlanSettings& s, const job::Ready& ready, const FrameworkEstimate& frameworks,
                 int threads) {
   const nn::Input input = s.model.input();
   const job::PlannedRun& run = ready.run;
@@ -215,7 +215,7 @@ void print_plan(const Settings& s, const job::Ready& ready, const FrameworkEstim
   if (s.curve) print_curve(curve_of(ready.trainer, run));
 }
 
-int run(Settings& s) {
+int run(PlanSettings& s) {
   use_isa(s.model.isa);
   s.ranks.check(s.memory.accumulate);
   s.place.ranks = static_cast<int>(s.ranks.ranks);
@@ -257,7 +257,7 @@ int run(Settings& s) {
 }  // namespace
 
 Entry add_plan(CLI::App& command) {
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<PlanSettings>();
   add_options(command, *s,
               "as for train; without it, photographs of up to 16 megapixels are assumed");
   s->ranks.add_to(command);

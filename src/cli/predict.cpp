@@ -22,7 +22,7 @@ constexpr std::int64_t kBestClasses = 5;
 // What people look at, and what programs sift for themselves.
 constexpr double kShownScore = 0.5, kListedScore = 0.05;
 
-struct Settings {
+struct PredictSettings {
   CommonOptions common;
   std::optional<std::int64_t> threads;
   job::ModelSettings model;
@@ -46,7 +46,7 @@ struct Settings {
   PredictionFormat format(const Task& task, bool detects) const;
 };
 
-void Settings::check(bool detects) const {
+void PredictSettings::check(bool detects) const {
   if (top && *top < 1)
     throw UsageError(
         {.where = "--top", .got = std::to_string(*top), .expected = "expected at least 1"});
@@ -64,7 +64,7 @@ void Settings::check(bool detects) const {
                       .expected = "expected weights of a classifier"});
 }
 
-PredictionFormat Settings::format(const Task& task, bool detects) const {
+PredictionFormat PredictSettings::format(const Task& task, bool detects) const {
   using Kind = PredictionFormat::Kind;
   return {.kind = common.json ? Kind::json
                   : csv       ? Kind::csv
@@ -90,7 +90,7 @@ struct Opened {
   Bytes to_draw;
 };
 
-Opened open(const Settings& s, job::TrainedModel& trained, const SourcePtr& source,
+Opened open(const PredictSettings& s, job::TrainedModel& trained, const SourcePtr& source,
             const ScanReport& report, const job::Budget& budget, int threads) {
   const auto open_beside = [&](Bytes beside) {
     job::TrainedModel own = trained;
@@ -119,7 +119,7 @@ Opened open(const Settings& s, job::TrainedModel& trained, const SourcePtr& sour
   return {std::move(opened), left};
 }
 
-int run(const Settings& s) {
+int run(const PredictSettings& s) {
   use_isa(s.model.isa);
   s.memory.check(s.model.is_short());
   const int threads = use_threads(s.threads);
@@ -194,7 +194,7 @@ int run(const Settings& s) {
 }  // namespace
 
 Entry add_predict(CLI::App& command) {
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<PredictSettings>();
   s->model.model.clear();  // as the weights say
   add_options(command, s->model);
   add_options(command, s->memory);

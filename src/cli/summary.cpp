@@ -14,21 +14,21 @@
 namespace plimsoll::cli {
 namespace {
 
-struct Settings {
+struct SummarySettings {
   CommonOptions common;
   job::ModelSettings model;
   std::optional<std::int64_t> threads;  // as everywhere; nothing is computed
   bool list = false;
 };
 
-struct Row {
+struct LayerRow {
   std::string name, type, shape, inputs;
   std::int64_t params = 0;
   std::int64_t activation_bytes = 0;
 };
 
 struct Table {
-  std::vector<Row> rows;
+  std::vector<LayerRow> rows;
   std::int64_t params = 0;
   std::int64_t trainable = 0;
   std::int64_t activation_bytes = 0;
@@ -51,12 +51,12 @@ Table make_table(const job::ModelSettings& options) {
   Table table;
   const std::vector<nn::Layer> layers = nn::layers_of(builder, heads);
   for (const nn::Layer& layer : layers) {
-    Row row{.name = layer.name,
-            .type = layer.type,
-            .shape = keras_shape(layer.output_spec()),
-            .inputs = {},
-            .params = layer.parameter_count(),
-            .activation_bytes = 0};
+    LayerRow row{.name = layer.name,
+                 .type = layer.type,
+                 .shape = keras_shape(layer.output_spec()),
+                 .inputs = {},
+                 .params = layer.parameter_count(),
+                 .activation_bytes = 0};
     for (const nn::LayerCall& call : layer.calls) {
       row.activation_bytes += call.output_spec.bytes();
       for (const nn::Source& input : call.inputs)
@@ -86,7 +86,7 @@ void print_json(const job::ModelSettings& options, const Table& table) {
   json["batch"] = options.batch;
   json["activation_bytes"] = table.activation_bytes;
   json["layers"] = nlohmann::ordered_json::array();
-  for (const Row& row : table.rows)
+  for (const LayerRow& row : table.rows)
     json["layers"].push_back({{"name", row.name},
                               {"type", row.type},
                               {"shape", row.shape},
@@ -97,11 +97,11 @@ void print_json(const job::ModelSettings& options, const Table& table) {
 
 void print_text(const job::ModelSettings& options, const Table& table) {
   std::size_t widest = 12;
-  for (const Row& row : table.rows)
+  for (const LayerRow& row : table.rows)
     widest = std::max(widest, row.name.size() + row.type.size() + 3);
   fmt::print("{:<{}}  {:<24} {:>12}  {:>12}  {}\n", "Layer (type)", widest, "Output Shape",
              "Param #", "Output bytes", "Connected to");
-  for (const Row& row : table.rows)
+  for (const LayerRow& row : table.rows)
     fmt::print("{:<{}}  {:<24} {:>12}  {:>12}  {}\n", row.name + " (" + row.type + ")", widest,
                row.shape, grouped(row.params), to_string(Bytes{row.activation_bytes}), row.inputs);
   fmt::print("\nTotal params: {} ({})\n", grouped(table.params),
@@ -130,7 +130,7 @@ void print_list(bool json) {
 }  // namespace
 
 Entry add_summary(CLI::App& command) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<SummarySettings>();
   add_options(command, settings->model);
   settings->common.add_to(command);
   add_threads(command, settings->threads);

@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Settings {
+struct TopSettings {
   std::string run;
   bool json = false;
 };
@@ -33,7 +33,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-std::vector<SeenRun> look(const Settings& settings) {
+std::vector<SeenRun> look(const TopSettings& settings) {
   if (settings.run.empty()) return find_runs();
   std::vector<SeenRun> runs;
   runs.push_back(look_at_run(settings.run));
@@ -121,7 +121,7 @@ class LivePage {
   bool has_keys_ = false;
 };
 
-int watch(const Settings& settings) {
+int watch(const TopSettings& settings) {
   // A bad RUN is refused before the page opens; one that vanishes later is told on the page.
   std::vector<SeenRun> runs = look(settings);
   LivePage live;
@@ -136,7 +136,7 @@ int watch(const Settings& settings) {
   return 0;
 }
 
-int run(const Settings& settings) {
+int run(const TopSettings& settings) {
   if (settings.json) {
     Json list = Json::array();
     for (const SeenRun& seen : look(settings)) list.push_back(to_json(seen));
@@ -151,7 +151,7 @@ int run(const Settings& settings) {
 }  // namespace
 
 Entry add_top(CLI::App& command) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<TopSettings>();
   command.add_option("RUN", settings->run,
                      "directory of a run; without it all that are found: running ones, and those "
                      "under ./runs of the last day");

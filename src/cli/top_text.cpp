@@ -16,10 +16,10 @@ constexpr double kLongSilence = 30;  // seconds without news that deserve a word
 constexpr double kLongSilenceOfARank = 5;
 constexpr std::size_t kLongestPath = 32;
 constexpr std::size_t kColumns = 10;
-using Row = std::array<std::string, kColumns>;
+using RunRow = std::array<std::string, kColumns>;
 
-const Row kHeads = {"RUN",  "PID",     "STATE", "EPOCH",     "STEP",
-                    "LOSS", "ACC/VAL", "IMG/S", "DATA WAIT", "MEMORY/BUDGET"};
+const RunRow kHeads = {"RUN",  "PID",     "STATE", "EPOCH",     "STEP",
+                       "LOSS", "ACC/VAL", "IMG/S", "DATA WAIT", "MEMORY/BUDGET"};
 
 template <typename T>
 std::string or_dash(const std::optional<T>& value, const char* pattern) {
@@ -68,7 +68,7 @@ std::string shortened_path(const std::string& path) {
   return path.size() <= kLongestPath ? path : "..." + path.substr(path.size() - kLongestPath + 3);
 }
 
-Row row_of(const SeenRun& run, double now) {
+RunRow row_of(const SeenRun& run, double now) {
   const RunStatus& status = *run.status;
   return {shortened_path(run.folder.string()),
           std::to_string(status.pid),
@@ -142,18 +142,18 @@ std::string printable(std::string_view text) {
 }
 
 std::string runs_table(std::span<const SeenRun> runs, double now) {
-  std::vector<Row> rows = {kHeads};
+  std::vector<RunRow> rows = {kHeads};
   for (const SeenRun& run : runs)
     if (run.status) rows.push_back(row_of(run, now));
   std::array<std::size_t, kColumns> widths{};
-  for (Row& row : rows)
+  for (RunRow& row : rows)
     for (std::size_t c = 0; c < kColumns; ++c) {
       row[c] = printable(row[c]);
       widths[c] = std::max(widths[c], row[c].size());
     }
   std::string text;
   // The first and the third are words, the others numbers.
-  for (const Row& row : rows) {
+  for (const RunRow& row : rows) {
     std::string line;
     for (std::size_t c = 0; c < kColumns; ++c)
       line += c == 0 || c == 2 ? fmt::format("{:<{}}  ", row[c], widths[c])

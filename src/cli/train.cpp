@@ -26,7 +26,7 @@
 namespace plimsoll::cli {
 namespace {
 
-struct Settings : job::RunSettings {
+struct TrainSettings : job::RunSettings {
   CommonOptions common;
   RankOptions ranks;
 };
@@ -35,7 +35,7 @@ std::atomic<int> interrupted{0};
 std::atomic<bool> is_heard{true};  // this rank may speak
 
 // The first signal asks the run to finish its step and save; a second one ends the process at once.
-void on_signal(int signal) {
+void stop_on_signal(int signal) {
   if (interrupted.exchange(signal) != 0) std::_Exit(128 + signal);
   if (!is_heard) return;
   constexpr std::string_view kText = "\nfinishing the step and saving; once more ends at once\n";
@@ -45,7 +45,7 @@ void on_signal(int signal) {
 // Of several ranks all hear SIGUSR1, which mpirun hands on and leaves them time after.
 void listen_to_signals(bool has_others) {
   struct sigaction action {};
-  action.sa_handler = on_signal;
+  action.sa_handler = stop_on_signal;
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
   if (has_others) sigaction(SIGUSR1, &action, nullptr);
 }
@@ -89,7 +89,7 @@ void print_beginning(const job::Training& training, const job::Budget& budget, i
              budget_size_text(budget), means_text(ready.trainer, ready.run));
 }
 
-void print_end(const Settings& s, const job::Training& training, const RunReport& report) {
+void print_end(const TrainSettings& s, const job::Training& training, const RunReport& report) {
   const std::filesystem::path& out = training.settings().run.out;
   const Task& task = training.task();
   if (s.common.json) {
@@ -119,7 +119,7 @@ void print_end(const Settings& s, const job::Training& training, const RunReport
   std::_Exit(kStoppedByWatchdog);
 }
 
-void check(Settings& s, dist::Group* group) {
+void check(TrainSettings& s, dist::Group* group) {
   const auto check_here = [&] {
     s.check();
     s.check_run_options();
@@ -142,7 +142,7 @@ void check(Settings& s, dist::Group* group) {
   dist::do_on_all(group, check_here);
 }
 
-int train(Settings& s, dist::Group* group) {
+int train(TrainSettings& s, dist::Group* group) {
   check(s, group);
   const RankShare share = share_of_host(group, s.threads, s.memory, s.common.is_quiet());
   const int threads = use_threads(share.threads);
@@ -182,7 +182,7 @@ int train(Settings& s, dist::Group* group) {
   return exit_code(*report);
 }
 
-int run(Settings& s) {
+int run(TrainSettings& s) {
   use_isa(s.model.isa);
   check_parts(s.ranks.ranks, s.memory.accumulate);
   return run_ranks(s.ranks, {.parts = s.memory.accumulate, .threads = s.threads, .out = s.out},
@@ -192,7 +192,7 @@ int run(Settings& s) {
 }  // namespace
 
 Entry add_train(CLI::App& command) {
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<TrainSettings>();
   s->model.model = "inception_mini";
   add_options(command, *s,
               "a folder with a sub-folder per class, TFRecord files, a CSV, or fashion-mnist");
