@@ -25,11 +25,11 @@ namespace plimsoll::cli {
 namespace {
 
 std::atomic<pid_t> child{0};
-std::atomic<int> asked{0};
+std::atomic<int> asked_to_end{0};
 
 // mpirun leaves a second to those it ends by SIGTERM; SIGUSR1 it only hands on.
 void hand_on_signal(int signal) {
-  const bool is_second = asked.exchange(signal) != 0;
+  const bool is_second = asked_to_end.exchange(signal) != 0;
   if (const pid_t pid = child.load(); pid > 0) ::kill(pid, is_second ? SIGTERM : SIGUSR1);
 }
 
@@ -110,7 +110,7 @@ Ended run_once(const std::vector<std::string>& words) {
   ::close(ends[1]);
   child = pid;
   // A signal that came before there was anybody to hand it to.
-  if (asked.load() != 0) ::kill(pid, SIGUSR1);
+  if (asked_to_end.load() != 0) ::kill(pid, SIGUSR1);
   Listener listener;
   char bytes[4096];
   while (true) {
@@ -185,7 +185,7 @@ void tell_of_death(const Ended& ended, const std::filesystem::path& out) {
 // A rank that died may live the next time; what was refused will be again.
 bool is_death(int code) {
   return code != kDone && code != kUsage && code != kDoesNotFit && code != kStoppedByWatchdog &&
-         asked.load() == 0;
+         asked_to_end.load() == 0;
 }
 
 }  // namespace
@@ -209,7 +209,7 @@ int launch_ranks(const RankOptions& options, const LaunchedRun& run) {
     std::fflush(nullptr);
     const Ended ended = run_once(all);
     const std::filesystem::path out = has_place ? run.out : note.run();
-    if (asked.load() != 0 && ended.code != kDone) return 128 + asked.load();
+    if (asked_to_end.load() != 0 && ended.code != kDone) return 128 + asked_to_end.load();
     if (!is_death(ended.code)) return ended.code;
     // Those that end by themselves have said why.
     if (ended.code != kFailed || find_death(ended.boxes)) tell_of_death(ended, out);

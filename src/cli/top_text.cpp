@@ -83,10 +83,10 @@ RunRow row_of(const SeenRun& run, double now) {
 }
 
 std::string bar(double share) {
-  constexpr int kWidth = 30;
-  const int full = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * kWidth));
+  constexpr int kCells = 30;
+  const int full = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * kCells));
   return "[" + std::string(static_cast<std::size_t>(full), '#') +
-         std::string(static_cast<std::size_t>(kWidth - full), '.') + "]";
+         std::string(static_cast<std::size_t>(kCells - full), '.') + "]";
 }
 
 void add_memory(std::string& text, const SeenRun& run) {

@@ -12,7 +12,7 @@
 namespace plimsoll::dist {
 namespace {
 
-constexpr int kTag = 0;
+constexpr int kExchangeTag = 0;
 // MPI's own waiting burns a core; a short one is not worth a sleep.
 constexpr int kTestsBeforeSleep = 50;
 constexpr std::chrono::microseconds kSleep{50};
@@ -296,8 +296,9 @@ void Group::carry(Transport& transport, std::unique_lock<std::mutex>& lock) {
 Group::Progress Group::advance(Transport& transport, Courier* courier, bool with_beats) {
   Progress progress;
   for (const Message& message : posting_)
-    requests_.push_back(message.is_send ? transport.send(message.peer, kTag, message.out)
-                                        : transport.receive(message.peer, kTag, message.in));
+    requests_.push_back(message.is_send
+                            ? transport.send(message.peer, kExchangeTag, message.out)
+                            : transport.receive(message.peer, kExchangeTag, message.in));
   progress.has_moved = !posting_.empty();
   posting_.clear();
   const std::size_t before = requests_.size();

@@ -5,7 +5,7 @@
 namespace plimsoll::dist {
 namespace {
 
-constexpr int kTag = 1;
+constexpr int kHeartbeatTag = 1;
 
 std::span<std::byte> room(Beat& beat) { return std::as_writable_bytes(std::span(&beat, 1)); }
 
@@ -47,7 +47,8 @@ bool Heartbeat::advance(Transport& transport) {
   }
   bool has_moved = false;
   for (Peer& peer : peers_) {
-    if (!peer.request) peer.request = transport.receive(peer.rank, kTag, room(peer.incoming));
+    if (!peer.request)
+      peer.request = transport.receive(peer.rank, kHeartbeatTag, room(peer.incoming));
     if (!transport.test(*peer.request)) continue;
     peer.request.reset();
     has_moved = true;
@@ -61,7 +62,7 @@ bool Heartbeat::advance(Transport& transport) {
       const std::scoped_lock lock(mutex_);
       outgoing_ = mine_;
     }
-    sending_ = transport.send(listener_, kTag, room(outgoing_));
+    sending_ = transport.send(listener_, kHeartbeatTag, room(outgoing_));
     since_sent_ = {};
   }
   return has_moved;

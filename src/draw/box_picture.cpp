@@ -13,7 +13,7 @@
 namespace plimsoll::draw {
 namespace {
 
-constexpr std::size_t kLongestName = 24;
+constexpr std::size_t kLongestLabel = 24;
 // From so many boxes on, plates that are much wider than their box lie over no other's.
 constexpr std::size_t kCrowd = 10;
 
@@ -73,7 +73,7 @@ std::string written(const std::string& name) {
   std::string text;
   for (const char c : name)
     if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) text += c >= ' ' && c <= '~' ? c : '?';
-  return text.size() <= kLongestName ? text : text.substr(0, kLongestName - 2) + "..";
+  return text.size() <= kLongestLabel ? text : text.substr(0, kLongestLabel - 2) + "..";
 }
 
 // Finds a place for one plate after the other.

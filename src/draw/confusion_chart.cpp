@@ -15,8 +15,7 @@ namespace {
 constexpr std::size_t kMostNumbers = 25;
 constexpr std::size_t kLongestName = 24;
 constexpr double kHead = 76;  // title and findings
-constexpr double kMargin = 24;
-constexpr double kBar = 26;  // width of a full bar of the recalls
+constexpr double kBar = 26;   // width of a full bar of the recalls
 
 // White to a dark blue. By the square root: one confusion in a hundred is to be seen.
 std::string colour_of(double share) {

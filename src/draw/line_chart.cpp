@@ -10,7 +10,6 @@ namespace plimsoll::draw {
 namespace {
 
 constexpr double kLeft = 92, kPlotWidth = 820, kRight = kLeft + kPlotWidth;
-constexpr double kMargin = 24;
 constexpr double kLegendRow = 20, kMarkRow = 18;
 constexpr double kAxisRoom = 56;  // labels and name of the x axis
 constexpr double kLabelDistance = 15;

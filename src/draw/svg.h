@@ -6,6 +6,8 @@
 
 namespace plimsoll::draw {
 
+inline constexpr double kMargin = 24;  // around a chart
+
 // For XML and HTML: the five special characters become entities; what no XML may hold (control
 // characters, bytes that are not UTF-8) becomes '?'.
 std::string escaped(std::string_view text);

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kGather = 64 * 1024;
 constexpr std::size_t kBuckets = 30;
 constexpr std::string_view kPrefix = "events.out.tfevents.";
-constexpr const char* kVersion = "brain.Event:2";
+constexpr const char* kEventVersion = "brain.Event:2";
 
 // Numbers of the fields in event.proto and summary.proto.
 namespace event {
@@ -119,7 +119,7 @@ EventFile::EventFile(const fs::path& folder, const EventFileOptions& options)
     : clock_(options.clock) {
   const double now = clock_();
   if (!open(folder, static_cast<std::int64_t>(now))) return;
-  append_record(head_, event_at(now, 0).bytes(event::kFileVersion, kVersion).text());
+  append_record(head_, event_at(now, 0).bytes(event::kFileVersion, kEventVersion).text());
   if (options.resumed_at) {
     ProtoWriter log;
     log.integer(kSessionStatus, kSessionStart);

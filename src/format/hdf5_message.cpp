@@ -14,7 +14,7 @@ using namespace std::string_view_literals;
 constexpr std::uint64_t kContinuation = 0x10;
 constexpr std::uint64_t kShared = 2;
 // More elements of an attribute than the largest message could hold.
-constexpr std::uint64_t kMaxElements = 1 << 16;
+constexpr std::uint64_t kMaxAttributeElements = 1 << 16;
 
 std::uint64_t padded(std::uint64_t size) { return (size + 7) / 8 * 8; }
 
@@ -180,8 +180,8 @@ Hdf5Attribute Hdf5Decoder::attribute(const Hdf5Message& message) {
   if (!dims) return attribute;
   std::uint64_t elements = 1;
   for (const std::uint64_t dim : *dims) {
-    elements = dim > kMaxElements ? kMaxElements + 1 : elements * dim;
-    if (elements > kMaxElements) refuse("an attribute with more values than it can hold");
+    elements = dim > kMaxAttributeElements ? kMaxAttributeElements + 1 : elements * dim;
+    if (elements > kMaxAttributeElements) refuse("an attribute with more values than it can hold");
   }
   if (elements > 0 && type.size > (bytes.size() - data_at) / elements)
     refuse("an attribute whose values are cut short");

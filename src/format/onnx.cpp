@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kIrVersion = 8;
 constexpr std::int64_t kFloat = 1, kInt64 = 7;  // TensorProto.DataType
-constexpr std::int64_t kPiece = 1 << 16;        // elements
+constexpr std::int64_t kElementsAtOnce = 1 << 16;
 constexpr std::uint64_t kLargest = (std::uint64_t{1} << 31) - 1;
 
 ProtoWriter attribute_message(const std::string& name, const OnnxAttribute& value) {
@@ -75,8 +75,8 @@ TensorPart tensor_part(const OnnxTensor& tensor) {
 
 void write_elements(AtomicFile& file, const OnnxTensor& tensor, std::vector<float>& piece) {
   const std::int64_t count = elements_of(tensor);
-  for (std::int64_t first = 0; first < count; first += kPiece) {
-    const auto length = static_cast<std::size_t>(std::min(kPiece, count - first));
+  for (std::int64_t first = 0; first < count; first += kElementsAtOnce) {
+    const auto length = static_cast<std::size_t>(std::min(kElementsAtOnce, count - first));
     const std::span<float> part(piece.data(), length);
     tensor.read(first, part);
     file.write(std::as_bytes(part));
@@ -112,7 +112,7 @@ void write_onnx_file(const std::filesystem::path& path, const OnnxModel& model) 
   AtomicFile file(path);
   file.write(beginning.text());
   file.write(graph.text());
-  std::vector<float> piece(static_cast<std::size_t>(kPiece));
+  std::vector<float> piece(static_cast<std::size_t>(kElementsAtOnce));
   for (std::size_t i = 0; i < parts.size(); ++i) {
     file.write(parts[i].head);
     if (model.tensors[i].read) write_elements(file, model.tensors[i], piece);

@@ -231,7 +231,7 @@ std::string quote(const std::string& text) {
   }
 }
 
-std::string little_endian(std::uint64_t value) {
+std::string length_prefix(std::uint64_t value) {
   std::string bytes;
   for (int i = 0; i < kLengthBytes; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xFF);
   return bytes;
@@ -269,7 +269,7 @@ std::string make_header(std::span<const StoredTensor> tensors, const Metadata& m
   }
   text += "}";
   text.append((8 - text.size() % 8) % 8, ' ');
-  return little_endian(text.size()) + text;
+  return length_prefix(text.size()) + text;
 }
 
 SafetensorsHeader parse_header(std::string_view text, std::int64_t payload,

@@ -36,7 +36,7 @@ constexpr std::array kStorages = {
     StorageName{"torch.UntypedStorage", ElementType::u8},
 };
 // Types that a tensor over an untyped storage names itself.
-constexpr std::array kTypes = {
+constexpr std::array kStorageNames = {
     StorageName{"torch.uint16", ElementType::u16},
     StorageName{"torch.uint32", ElementType::u32},
     StorageName{"torch.uint64", ElementType::u64},
@@ -199,7 +199,8 @@ class Reader {
     tensor.stored.type = *find_type(kStorages, pickle_[about.items[1]].text);
     if (call.is_call_of("torch._utils._rebuild_tensor_v3")) {
       const std::optional<ElementType> type =
-          arguments.size() > 6 ? find_type(kTypes, pickle_[arguments[6]].text) : std::nullopt;
+          arguments.size() > 6 ? find_type(kStorageNames, pickle_[arguments[6]].text)
+                               : std::nullopt;
       if (!type) fail(name, "elements of a type that is not read here", "expected a known one");
       tensor.stored.type = *type;
     }
@@ -253,7 +254,7 @@ std::span<const std::string_view> state_dict_names() {
   static const std::vector<std::string_view> all = [] {
     std::vector<std::string_view> names(kOthers.begin(), kOthers.end());
     for (const StorageName& row : kStorages) names.push_back(row.name);
-    for (const StorageName& row : kTypes) names.push_back(row.name);
+    for (const StorageName& row : kStorageNames) names.push_back(row.name);
     return names;
   }();
   return all;

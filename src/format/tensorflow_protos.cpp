@@ -8,7 +8,7 @@ namespace plimsoll {
 namespace {
 
 // DataType of types.proto.
-constexpr std::array<std::pair<std::uint64_t, ElementType>, 13> kTypes = {{
+constexpr std::array<std::pair<std::uint64_t, ElementType>, 13> kTensorflowTypes = {{
     {1, ElementType::f32},
     {2, ElementType::f64},
     {3, ElementType::i32},
@@ -23,7 +23,7 @@ constexpr std::array<std::pair<std::uint64_t, ElementType>, 13> kTypes = {{
     {22, ElementType::u32},
     {23, ElementType::u64},
 }};
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 60;
+constexpr std::int64_t kMaxTensorElements = std::int64_t{1} << 60;
 
 bool is_bytes(const ProtoField& field, std::uint32_t number) {
   return field.number == number && field.type == WireType::bytes;
@@ -32,7 +32,7 @@ bool is_bytes(const ProtoField& field, std::uint32_t number) {
 }  // namespace
 
 std::optional<ElementType> find_tensorflow_type(std::uint64_t number) {
-  for (const auto& [known, type] : kTypes)
+  for (const auto& [known, type] : kTensorflowTypes)
     if (known == number) return type;
   return std::nullopt;
 }
@@ -58,7 +58,8 @@ std::optional<std::vector<std::int64_t>> parse_tensorflow_shape(
     while (const auto part = dim.next())
       if (part->number == 1) size = static_cast<std::int64_t>(part->value);
     // Zeros count as ones, so that no product of some of the sizes overflows.
-    if (size < 0 || std::max<std::int64_t>(size, 1) > kMaxElements / elements) return std::nullopt;
+    if (size < 0 || std::max<std::int64_t>(size, 1) > kMaxTensorElements / elements)
+      return std::nullopt;
     elements *= std::max<std::int64_t>(size, 1);
     shape.push_back(size);
   }

@@ -14,7 +14,7 @@ namespace plimsoll {
 namespace {
 
 constexpr std::int64_t kFooterBytes = 48;
-constexpr std::uint64_t kMagic = 0xdb4775248b80fb57;
+constexpr std::uint64_t kTableMagic = 0xdb4775248b80fb57;
 constexpr std::size_t kTrailerBytes = 5;  // type, checksum
 // Snappy's densest code makes 64 bytes of 3.
 constexpr std::size_t kSnappyDensity = 22;
@@ -25,7 +25,7 @@ std::string read_footer(const InputFile& file) {
   if (file.size.count < kFooterBytes) return "";
   std::string footer(kFooterBytes, '\0');
   file.read_at(file.size.count - kFooterBytes, std::as_writable_bytes(std::span(footer)));
-  return little_endian(footer, kFooterBytes - 8, 8) == kMagic ? footer : "";
+  return little_endian(footer, kFooterBytes - 8, 8) == kTableMagic ? footer : "";
 }
 
 // Two numbers; whether they lie in a file is for load() to say.

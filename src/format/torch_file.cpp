@@ -15,7 +15,7 @@ namespace {
 using Kind = PickleValue::Kind;
 
 // 0x1950a86a20f9469cfc6c, as a pickle writes it.
-constexpr std::string_view kMagic = "\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19";
+constexpr std::string_view kTorchMagic = "\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19";
 constexpr std::int64_t kOldProtocol = 1001;
 constexpr Bytes kMaxPickle = 64_MiB;
 constexpr Bytes kMaxNote = 1_KiB;
@@ -95,8 +95,8 @@ const ZipEntry* find_pickle(const ZipReader& archive) {
 }  // namespace
 
 bool TorchFile::is_old_form(std::string_view head) {
-  return head.size() > kMagic.size() && static_cast<std::uint8_t>(head[0]) == 0x80 &&
-         head.substr(0, 32).find(kMagic) != std::string_view::npos;
+  return head.size() > kTorchMagic.size() && static_cast<std::uint8_t>(head[0]) == 0x80 &&
+         head.substr(0, 32).find(kTorchMagic) != std::string_view::npos;
 }
 
 bool TorchFile::is_archive(const ZipReader& archive) { return find_pickle(archive) != nullptr; }
@@ -117,7 +117,7 @@ TorchFile::TorchFile(const std::filesystem::path& path) : file_(open_input(path)
 StateDict TorchFile::load_old_form(std::vector<Range>& ranges) const {
   const MappedFile mapped(file_);
   PickleSequence pickles(mapped.bytes(), file_.path);
-  if (const Pickle magic = pickles.next(); magic.top().text != kMagic)
+  if (const Pickle magic = pickles.next(); magic.top().text != kTorchMagic)
     fail(file_.path, "a pickle of another kind", "expected what torch.save writes");
   if (const Pickle protocol = pickles.next(); protocol.top().integer != kOldProtocol)
     fail(file_.path, "version " + std::to_string(protocol.top().integer), "expected 1001");

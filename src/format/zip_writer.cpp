@@ -12,8 +12,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr unsigned kVersion = 20;
-constexpr unsigned kVersion64 = 45;
+constexpr unsigned kZipVersion = 20;
+constexpr unsigned kZipVersion64 = 45;
 // The checksum stands behind the bytes; names are UTF-8.
 constexpr unsigned kFlags = 1U << 3 | 1U << 11;
 constexpr unsigned kMadeByUnix = 3U << 8;
@@ -43,7 +43,7 @@ void ZipWriter::begin(std::string_view name, std::int64_t bytes) {
   const bool wide = needs_64(bytes);
   std::string header;
   append_little_endian(header, kZipLocalSignature, 4);
-  append_little_endian(header, wide ? kVersion64 : kVersion, 2);
+  append_little_endian(header, wide ? kZipVersion64 : kZipVersion, 2);
   append_little_endian(header, kFlags, 2);
   append_little_endian(header, 0, 2);  // stored
   append_little_endian(header, 0, 2);  // midnight
@@ -107,7 +107,7 @@ void ZipWriter::commit() {
       append_little_endian(wide, bits(entry.bytes), 8);
     }
     if (needs_64(entry.header)) append_little_endian(wide, bits(entry.header), 8);
-    const unsigned version = wide.empty() ? kVersion : kVersion64;
+    const unsigned version = wide.empty() ? kZipVersion : kZipVersion64;
     append_little_endian(directory, kZipEntrySignature, 4);
     append_little_endian(directory, kMadeByUnix | version, 2);
     append_little_endian(directory, version, 2);
@@ -137,8 +137,8 @@ void ZipWriter::commit() {
     const std::int64_t end = start + size;
     append_little_endian(directory, kZip64EndSignature, 4);
     append_little_endian(directory, 44, 8);  // bytes behind this field
-    append_little_endian(directory, kMadeByUnix | kVersion64, 2);
-    append_little_endian(directory, kVersion64, 2);
+    append_little_endian(directory, kMadeByUnix | kZipVersion64, 2);
+    append_little_endian(directory, kZipVersion64, 2);
     append_little_endian(directory, 0, 4);
     append_little_endian(directory, 0, 4);
     append_little_endian(directory, count, 8);

@@ -19,8 +19,6 @@ std::vector<int> order_of(Axes axes, int rank) {
 
 namespace {
 
-using Dims = std::vector<std::int64_t>;
-
 int rank_of(Axes axes) {
   switch (axes) {
     case Axes::ours: return 0;

@@ -15,7 +15,7 @@ constexpr std::string_view kLevels[] = {"backbone.fpn.inner_blocks.", "backbone.
 constexpr double kEpsilon = 1e-5;
 // Columns of the published file: COCO's numbers of categories, 0 the background.
 constexpr std::int64_t kCocoColumns = 91;
-constexpr std::int64_t kMostChannels = 1 << 16;
+constexpr std::int64_t kMostNormChannels = 1 << 16;
 
 // gamma / sqrt(variance) as gamma' / sqrt(variance + epsilon). The variance is left as it is, for
 // it may be far smaller than the epsilon.
@@ -33,7 +33,7 @@ void change_gammas(const ImportedFile& file, ChangedTensors& changed) {
     const ImportedWeight* variance = find_weight(layer, "moving_variance");
     if (gamma == nullptr || variance == nullptr) continue;
     const Dims& shape = file.tensors->tensors()[gamma->tensor].shape;
-    if (shape.size() == 1 && shape[0] <= kMostChannels &&
+    if (shape.size() == 1 && shape[0] <= kMostNormChannels &&
         shape == file.tensors->tensors()[variance->tensor].shape)
       changed.combine(gamma->tensor, variance->tensor, with_epsilon);
   }

@@ -9,8 +9,6 @@
 
 namespace plimsoll::interop {
 
-using Dims = std::vector<std::int64_t>;
-
 // Null if there is none.
 const ImportedLayer* find_layer(const ImportedFile& file, std::string_view name);
 const ImportedWeight* find_weight(const ImportedLayer& layer, std::string_view word);

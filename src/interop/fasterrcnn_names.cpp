@@ -9,20 +9,20 @@ namespace plimsoll::interop {
 namespace {
 
 // Our network is known by its body and what its first dense layer makes.
-struct Known {
+struct KnownFasterRcnn {
   std::string_view network, preprocessing;
   DetectorBody body;
   std::int64_t hidden;
 };
-constexpr std::array kKnown = {
-    Known{"fasterrcnn_r50", "torch", kResnet50Body, 1024},
-    Known{"fasterrcnn_mini", "tf", kMiniBody, 256},
+constexpr std::array kKnownFasterRcnns = {
+    KnownFasterRcnn{"fasterrcnn_r50", "torch", kResnet50Body, 1024},
+    KnownFasterRcnn{"fasterrcnn_mini", "tf", kMiniBody, 256},
 };
 
-const Known* find_known(const ImportedFile& file) {
+const KnownFasterRcnn* find_known_fasterrcnn(const ImportedFile& file) {
   const Dims* dense = find_kernel(file, zoo::kRegionDense);
   if (dense == nullptr || dense->empty()) return nullptr;
-  for (const Known& known : kKnown)
+  for (const KnownFasterRcnn& known : kKnownFasterRcnns)
     if (has_body(file, known.body) && dense->front() == known.hidden) return &known;
   return nullptr;
 }
@@ -51,7 +51,7 @@ void recognise_fasterrcnn(ImportedFile& file) {
     return;
   }
   tell_in_our_words(file);
-  const Known* known = find_known(file);
+  const KnownFasterRcnn* known = find_known_fasterrcnn(file);
   if (known == nullptr) return;
   file.network = known->network;
   file.preprocessing = known->preprocessing;

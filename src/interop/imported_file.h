@@ -12,6 +12,8 @@
 
 namespace plimsoll::interop {
 
+using Dims = std::vector<std::int64_t>;
+
 // How the axes of a stored weight lie. Ours are [O, I, H, W] for convolutions, [C, 1, H, W] for
 // depthwise ones, [in, out] for dense layers.
 enum class Axes : std::uint8_t {

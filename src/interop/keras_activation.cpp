@@ -42,11 +42,6 @@ KerasCurve by_class(const std::string& type, const KerasSettings& settings) {
   settings.refuse("its activation is '" + type + "'", "expected one of Keras's by name");
 }
 
-std::string text_of(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 }  // namespace
 
 KerasCurve read_activation(const KerasSettings& settings) {
@@ -56,8 +51,8 @@ KerasCurve read_activation(const KerasSettings& settings) {
   if (!activation->is_object()) settings.refuse("its activation is no name", "expected a word");
   // {"class_name": "ReLU", "config": {...}}; Keras 3 writes functions as
   // {"class_name": "function", "config": "relu"}.
-  const std::string type = text_of(*activation, "class_name");
-  if (type == "function") return by_name(text_of(*activation, "config"), settings);
+  const std::string type = text_at(*activation, "class_name");
+  if (type == "function") return by_name(text_at(*activation, "config"), settings);
   const auto config = activation->find("config");
   static const json kNone = json::object();
   const bool has_config = config != activation->end() && config->is_object();

@@ -1,6 +1,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "format/zip.h"
+#include "interop/keras_json.h"
 #include "interop/keras_outline.h"
 #include "interop/keras_store.h"
 #include "interop/readers.h"
@@ -9,12 +10,6 @@ namespace plimsoll::interop {
 namespace {
 
 using nlohmann::json;
-
-std::string text_at(const json& object, const char* key) {
-  return object.is_object() && object.contains(key) && object[key].is_string()
-             ? object[key].get<std::string>()
-             : "";
-}
 
 const ZipEntry& entry_of(const ZipReader& zip, std::string_view name) {
   const ZipEntry* entry = zip.find(name);

@@ -59,6 +59,12 @@ json parse_keras_json(std::string_view text, const std::string& where) {
   }
 }
 
+std::string text_at(const json& object, const char* key) {
+  if (!object.is_object()) return "";
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 const json& without_tuple(const json& value) {
   if (!value.is_object()) return value;
   const auto items = value.find("items");

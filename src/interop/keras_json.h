@@ -15,6 +15,9 @@ namespace plimsoll::interop {
 // DataError that names `where` and the byte if it is no JSON, or nests deeper than any network.
 nlohmann::json parse_keras_json(std::string_view text, const std::string& where);
 
+// The text under `key`; empty if there is none, or `object` is no object.
+std::string text_at(const nlohmann::json& object, const char* key);
+
 // A list without its wrapper: {"class_name": "__tuple__", "items": [...]} is its items.
 const nlohmann::json& without_tuple(const nlohmann::json& value);
 

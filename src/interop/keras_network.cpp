@@ -15,7 +15,7 @@ namespace plimsoll::interop {
 namespace {
 
 constexpr std::int64_t kLargestImage = 1 << 14;
-constexpr std::int64_t kMostChannels = 1 << 10;
+constexpr std::int64_t kMostInputChannels = 1 << 10;
 constexpr std::int64_t kMostClasses = 1 << 20;
 
 bool joins(const KerasLayer& layer) {
@@ -57,7 +57,7 @@ class Description {
     return {.name = model_.name,
             .about = "described by " + where_,
             .image = {size(0, 224, kLargestImage), size(1, 224, kLargestImage)},
-            .channels = size(2, 3, kMostChannels),
+            .channels = size(2, 3, kMostInputChannels),
             .classes = head_.classes,
             .preprocessing = preprocessing_,
             .build = [self = std::move(self)](nn::Builder& net, const zoo::Options& options) {

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostChannels = 16;
+constexpr std::size_t kMostNormalizedChannels = 16;
 
 bool is_normalization(const ImportedLayer& layer) {
   return layer.weights.size() >= 2 && layer.weights[0].weight == "mean" &&
@@ -23,9 +23,9 @@ bool is_normalization(const ImportedLayer& layer) {
 std::optional<std::vector<float>> find_numbers(const TensorFile& file, std::size_t tensor) {
   const StoredTensor& stored = file.tensors()[tensor];
   if (stored.type != ElementType::f32 || stored.bytes() == 0 ||
-      stored.bytes() > static_cast<std::int64_t>(kMostChannels * sizeof(float)))
+      stored.bytes() > static_cast<std::int64_t>(kMostNormalizedChannels * sizeof(float)))
     return std::nullopt;
-  alignas(8) std::array<std::byte, kMostChannels * sizeof(float)> buffer{};
+  alignas(8) std::array<std::byte, kMostNormalizedChannels * sizeof(float)> buffer{};
   std::vector<float> numbers;
   file.read(tensor, buffer, [&](std::span<const std::byte> piece) {
     const std::size_t before = numbers.size();

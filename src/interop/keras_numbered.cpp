@@ -7,11 +7,10 @@
 #include <utility>
 
 #include "interop/keras_store.h"
+#include "interop/keras_words.h"
 
 namespace plimsoll::interop {
 namespace {
-
-constexpr int kMaxModelsDeep = 16;
 
 // "conv2d_3" as a class and its number; the first has none.
 std::pair<std::string, int> class_and_number(const std::string& group) {

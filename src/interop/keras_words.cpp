@@ -5,20 +5,13 @@
 #include <cctype>
 #include <utility>
 
+#include "interop/keras_json.h"
 #include "interop/keras_outline.h"
 
 namespace plimsoll::interop {
 namespace {
 
 using nlohmann::json;
-
-constexpr int kMaxModelsDeep = 16;
-
-std::string text_at(const json& object, const char* key) {
-  if (!object.is_object()) return "";
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 bool flag_at(const json& object, const char* key) {
   if (!object.is_object()) return true;

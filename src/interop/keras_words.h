@@ -11,6 +11,9 @@
 
 namespace plimsoll::interop {
 
+// Models inside models are followed so far.
+inline constexpr int kMaxModelsDeep = 16;
+
 // A layer as a description has it.
 struct KerasOutline {
   std::string name;

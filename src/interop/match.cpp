@@ -11,8 +11,6 @@
 namespace plimsoll::interop {
 namespace {
 
-using Dims = std::vector<std::int64_t>;
-
 std::string text_of(const Dims& shape) {
   std::string text = "[";
   for (std::size_t i = 0; i < shape.size(); ++i)

@@ -10,7 +10,7 @@
 namespace plimsoll::interop {
 namespace {
 
-constexpr std::string_view kKnown =
+constexpr std::string_view kKnownFormats =
     "expected weights or a network: safetensors, Keras (.h5, .weights.h5, .keras, JSON), PyTorch "
     "(.pth, .pt) or a TensorFlow checkpoint";
 
@@ -39,7 +39,7 @@ ImportedFile open_imported(const std::filesystem::path& path) {
     return open_keras_json(path);
   throw DataError({.where = path.string(),
                    .got = size == 0 ? "an empty file" : "a file of a kind that is not known here",
-                   .expected = std::string(kKnown)});
+                   .expected = std::string(kKnownFormats)});
 }
 
 }  // namespace plimsoll::interop

@@ -10,18 +10,19 @@ namespace plimsoll::interop {
 namespace {
 
 // Our network is known by its body and its towers.
-struct Known {
+struct KnownRetinanet {
   std::string_view network, preprocessing;
   DetectorBody body;
   std::string_view last;  // of a tower's convolutions
 };
-constexpr std::array kKnown = {
-    Known{"retinanet_r50", "torch", kResnet50Body, "3"},
-    Known{"retinanet_mini", "tf", kMiniBody, "1"},
-    Known{"retinanet_lite0",
-          "tf",
-          {.layer = "block7a_project_conv", .shape = {320, 1152, 1, 1}, .absent = "", .width = 64},
-          "1"},
+constexpr std::array kKnownRetinanets = {
+    KnownRetinanet{"retinanet_r50", "torch", kResnet50Body, "3"},
+    KnownRetinanet{"retinanet_mini", "tf", kMiniBody, "1"},
+    KnownRetinanet{
+        "retinanet_lite0",
+        "tf",
+        {.layer = "block7a_project_conv", .shape = {320, 1152, 1, 1}, .absent = "", .width = 64},
+        "1"},
 };
 
 constexpr std::string_view kTowers[] = {"head.classification_head.conv.",
@@ -37,8 +38,8 @@ void rename_towers(ImportedFile& file) {
           layer.name = std::string(tower) + std::to_string(*number / 2) + ".0";
 }
 
-const Known* find_known(const ImportedFile& file) {
-  for (const Known& known : kKnown) {
+const KnownRetinanet* find_known_retinanet(const ImportedFile& file) {
+  for (const KnownRetinanet& known : kKnownRetinanets) {
     const std::string last = std::string(kTowers[0]) + std::string(known.last) + ".0";
     if (has_body(file, known.body) && find_layer(file, last) != nullptr) return &known;
   }
@@ -68,7 +69,7 @@ void recognise_retinanet(ImportedFile& file) {
   }
   rename_towers(file);
   rename_levels(file);
-  const Known* known = find_known(file);
+  const KnownRetinanet* known = find_known_retinanet(file);
   if (known == nullptr) return;
   file.network = known->network;
   file.preprocessing = known->preprocessing;

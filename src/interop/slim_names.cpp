@@ -10,20 +10,20 @@ namespace plimsoll::interop {
 namespace {
 
 // "InceptionV3/Conv2d_1a_3x3/weights" as the scope and its variable.
-struct Split {
+struct ScopedName {
   std::string scope, variable;
 };
-Split split_name(const std::string& name) {
+ScopedName split_scope(const std::string& name) {
   const std::size_t slash = name.rfind('/');
   if (slash == std::string::npos) return {"", name};
   return {name.substr(0, slash), name.substr(slash + 1)};
 }
 
 // Keras's word for a variable of Slim.
-struct Word {
+struct SlimWord {
   std::string_view variable, weight;
 };
-constexpr Word kWords[] = {
+constexpr SlimWord kSlimWords[] = {
     {"weights", "kernel"},
     {"biases", "bias"},
     {"depthwise_weights", "depthwise_kernel"},
@@ -34,7 +34,7 @@ constexpr Word kWords[] = {
 };
 
 std::string_view weight_word(std::string_view variable) {
-  for (const Word& word : kWords)
+  for (const SlimWord& word : kSlimWords)
     if (word.variable == variable) return word.weight;
   return {};
 }
@@ -47,7 +47,7 @@ void name_slim_layers(ImportedFile& file) {
   const std::vector<StoredTensor>& tensors = file.tensors->tensors();
   std::map<std::string, std::size_t> layer_of;
   for (std::size_t t = 0; t < tensors.size(); ++t) {
-    const Split name = split_name(tensors[t].name);
+    const ScopedName name = split_scope(tensors[t].name);
     const std::string_view word = weight_word(name.variable);
     if (word.empty() || name.scope.empty()) {
       file.others.push_back(tensors[t].name);

@@ -146,11 +146,11 @@ Scopes resnet_v1_50() {
   return scopes;
 }
 
-struct Known {
+struct KnownSlim {
   std::string_view prefix, network, preprocessing;
   Scopes (*scopes)();
 };
-constexpr Known kKnown[] = {
+constexpr KnownSlim kKnownSlims[] = {
     {"InceptionV3/", "inception_v3", "tf", inception_v3},
     {"InceptionResnetV2/", "inception_resnet_v2", "tf", inception_resnet_v2},
     {"MobilenetV1/", "mobilenet", "tf", mobilenet},
@@ -160,7 +160,7 @@ constexpr Known kKnown[] = {
 }  // namespace
 
 void rename_slim_network(ImportedFile& file) {
-  for (const Known& known : kKnown) {
+  for (const KnownSlim& known : kKnownSlims) {
     const Scopes scopes = known.scopes();
     std::vector<ImportedLayer> kept;
     std::vector<std::string> others;

@@ -9,10 +9,10 @@ namespace plimsoll::interop {
 namespace {
 
 // "layer1.0.conv1.weight" as the module and its tensor.
-struct Split {
+struct ModuleName {
   std::string module, tensor;
 };
-Split split_name(const std::string& name) {
+ModuleName split_module(const std::string& name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string::npos) return {"", name};
   return {name.substr(0, dot), name.substr(dot + 1)};
@@ -24,11 +24,11 @@ void name_torch_layers(ImportedFile& file) {
   const std::vector<StoredTensor>& tensors = file.tensors->tensors();
   std::set<std::string> norms;
   for (const StoredTensor& tensor : tensors)
-    if (const Split name = split_name(tensor.name); name.tensor == "running_mean")
+    if (const ModuleName name = split_module(tensor.name); name.tensor == "running_mean")
       norms.insert(name.module);
   std::map<std::string, std::size_t> layer_of;
   for (std::size_t t = 0; t < tensors.size(); ++t) {
-    const Split name = split_name(tensors[t].name);
+    const ModuleName name = split_module(tensors[t].name);
     const bool is_norm = norms.contains(name.module);
     ImportedWeight weight{.weight = "", .tensor = t};
     if (name.tensor == "weight") {

@@ -9,21 +9,22 @@
 namespace plimsoll::interop {
 namespace {
 
-using Dims = std::vector<std::int64_t>;
-
 // A network is known by a layer that it has with this shape, and by one that deeper ones have.
-struct Known {
+struct KnownTorchvision {
   std::string_view network, preprocessing;
   std::string_view layer;
   std::array<std::int64_t, 4> shape;
   std::string_view absent;
 };
 // Inception and GoogLeNet of torchvision turn their input into what TensorFlow's want.
-constexpr std::array kKnown = {
-    Known{"resnet50_torch", "torch", "layer3.5.conv2", {256, 256, 3, 3}, "layer3.6.conv2"},
-    Known{"inception_v3_torch", "tf", "Mixed_7c.branch_pool.conv", {192, 2048, 1, 1}, ""},
-    Known{"mobilenet_v2_torch", "torch", "features.18.0", {1280, 320, 1, 1}, "features.19.0"},
-    Known{"googlenet_torch", "tf", "inception5b.branch4.1.conv", {128, 832, 1, 1}, ""},
+constexpr std::array kKnownTorchvisions = {
+    KnownTorchvision{
+        "resnet50_torch", "torch", "layer3.5.conv2", {256, 256, 3, 3}, "layer3.6.conv2"},
+    KnownTorchvision{
+        "inception_v3_torch", "tf", "Mixed_7c.branch_pool.conv", {192, 2048, 1, 1}, ""},
+    KnownTorchvision{
+        "mobilenet_v2_torch", "torch", "features.18.0", {1280, 320, 1, 1}, "features.19.0"},
+    KnownTorchvision{"googlenet_torch", "tf", "inception5b.branch4.1.conv", {128, 832, 1, 1}, ""},
 };
 
 const Dims* find_shape(const ImportedFile& file, std::string_view layer) {
@@ -86,7 +87,7 @@ void rename_timm_mobilenet(ImportedFile& file) {
 
 void recognise_torchvision(ImportedFile& file) {
   rename_timm_mobilenet(file);
-  for (const Known& known : kKnown) {
+  for (const KnownTorchvision& known : kKnownTorchvisions) {
     const Dims* shape = find_shape(file, known.layer);
     if (shape == nullptr || !std::ranges::equal(*shape, known.shape)) continue;
     if (!known.absent.empty() && find_shape(file, known.absent) != nullptr) continue;

@@ -14,15 +14,15 @@
 namespace plimsoll::job {
 namespace {
 
-enum class Form { keras_archive, keras_hdf5, keras_weights, torch_safetensors, onnx };
+enum class ExportForm { keras_archive, keras_hdf5, keras_weights, torch_safetensors, onnx };
 
-Form form_of(const std::filesystem::path& path) {
+ExportForm form_of(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
-  if (name.ends_with(".weights.h5")) return Form::keras_weights;
-  if (name.ends_with(".keras")) return Form::keras_archive;
-  if (name.ends_with(".h5") || name.ends_with(".hdf5")) return Form::keras_hdf5;
-  if (name.ends_with(".safetensors")) return Form::torch_safetensors;
-  if (name.ends_with(".onnx")) return Form::onnx;
+  if (name.ends_with(".weights.h5")) return ExportForm::keras_weights;
+  if (name.ends_with(".keras")) return ExportForm::keras_archive;
+  if (name.ends_with(".h5") || name.ends_with(".hdf5")) return ExportForm::keras_hdf5;
+  if (name.ends_with(".safetensors")) return ExportForm::torch_safetensors;
+  if (name.ends_with(".onnx")) return ExportForm::onnx;
   throw UsageError({.where = "--to " + path.string(),
                     .got = "an ending that is not known",
                     .expected = "expected .keras, .h5, .weights.h5, .safetensors or .onnx"});
@@ -48,7 +48,7 @@ Metadata about(const TrainedModel& trained) {
 }  // namespace
 
 std::string export_model(TrainedModel& trained, const ExportOptions& options) {
-  const Form form = form_of(options.to);
+  const ExportForm form = form_of(options.to);
   trained.model.batch = 1;
   const Trainer trainer = open_alone(trained);
   const std::vector<NamedTensor> weights = weight_tensors(trainer.session(), trainer.step_graph());
@@ -62,19 +62,19 @@ std::string export_model(TrainedModel& trained, const ExportOptions& options) {
                          weights);
   };
   switch (form) {
-    case Form::keras_archive:
+    case ExportForm::keras_archive:
       write_keras(interop::KerasForm::archive);
       return "a Keras 3 model: keras.models.load_model";
-    case Form::keras_hdf5:
+    case ExportForm::keras_hdf5:
       write_keras(interop::KerasForm::hdf5_model);
       return "a Keras model in HDF5: keras.models.load_model";
-    case Form::keras_weights:
+    case ExportForm::keras_weights:
       write_keras(interop::KerasForm::weights);
       return "Keras 3 weights: model.load_weights";
-    case Form::torch_safetensors:
+    case ExportForm::torch_safetensors:
       interop::write_torch_safetensors(options.to, layers, weights, about(trained));
       return "weights in PyTorch's layout: safetensors.torch.load_file";
-    case Form::onnx: {
+    case ExportForm::onnx: {
       interop::OnnxOptions onnx{
           .name = name, .ending = ending_of(trained), .fold_batch_norm = options.fold_batch_norm};
       for (const auto& [key, value] : about(trained)) onnx.metadata.emplace_back(key, value);

@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr double kSmoothing = 0.9;
+constexpr double kSweepSmoothing = 0.9;
 constexpr double kExploded = 4;  // times the lowest smoothed loss
 // The curve begins where the mean has seen enough steps, and it must fall by this share at least.
 constexpr std::size_t kSettled = 10;
@@ -41,8 +41,8 @@ std::vector<RateLoss> run_steps(Trainer& trainer, const RunData& data, RateOf ra
                             });
     samples += batch->whole;
     if (!std::isfinite(result.gradient_norm)) break;
-    mean = kSmoothing * mean + (1 - kSmoothing) * result.loss;
-    weight = kSmoothing * weight + (1 - kSmoothing);
+    mean = kSweepSmoothing * mean + (1 - kSweepSmoothing) * result.loss;
+    weight = kSweepSmoothing * weight + (1 - kSweepSmoothing);
     curve.push_back({*rate, result.loss, mean / weight});
     if (!progress(step + 1, curve.back())) break;
   }
@@ -104,7 +104,7 @@ RateSuggestion suggest_rate(const std::vector<RateLoss>& curve) {
     }
   }
   // The mean lags behind the loss by about 1 / (1 - smoothing) steps.
-  const auto lag = static_cast<std::ptrdiff_t>(1 / (1 - kSmoothing) / 2);
+  const auto lag = static_cast<std::ptrdiff_t>(1 / (1 - kSweepSmoothing) / 2);
   const auto chosen = std::max(begin, steepest - lag);
   return {
       chosen->rate,

@@ -85,7 +85,7 @@ double unix_seconds() {
 }
 
 template <class Number>
-bool parse(std::string_view text, Number& value) {
+bool parse_cell(std::string_view text, Number& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
 }
@@ -128,7 +128,7 @@ std::vector<ResultsRow> parse_results(const Task& task, const std::string& text,
     ResultsRow row;
     std::size_t at = 0;
     bool good = cells.size() == 9 + columns.count();
-    const auto take = [&](auto& value) { good = good && parse(cells[at++], value); };
+    const auto take = [&](auto& value) { good = good && parse_cell(cells[at++], value); };
     const auto take_validated = [&](const std::vector<std::size_t>& group) {
       for (std::size_t m : group)
         if (row.validation)

@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr double kSmoothing = 0.95;
+constexpr double kLossSmoothing = 0.95;
 // A step is bad when its loss is so many times the larger of the first loss and the smoothed best:
 // a network that knows nothing starts at the first loss, so beyond is worse than knowing nothing.
 constexpr double kFarAbove = 3;
@@ -35,7 +35,7 @@ Answer parse_answer(const std::string& text, const char* option, bool may_roll_b
 std::optional<Alarm> watch_loss(RunState& state, double loss, std::int64_t steps_per_epoch) {
   if (!state.first_loss) state.first_loss = loss;
   state.smooth_loss =
-      state.smooth_loss ? kSmoothing * *state.smooth_loss + (1 - kSmoothing) * loss : loss;
+      state.smooth_loss ? kLossSmoothing * *state.smooth_loss + (1 - kLossSmoothing) * loss : loss;
   if (!state.best_loss || *state.smooth_loss < kBetter * *state.best_loss) {
     state.best_loss = state.smooth_loss;
     state.best_loss_step = state.step;

@@ -26,13 +26,13 @@ ValueId norm_relu6(nn::Builder& net, ValueId x, const std::string& prefix) {
   return net.activation(x, "relu6", prefix + "activation");
 }
 
-struct Block {
+struct LiteBlock {
   int repeats;
   std::int64_t kernel, stride, expansion, filters;
 };
 
 // Widens, filters depthwise, narrows; adds the input where the shape is the same.
-ValueId inverted_residual(nn::Builder& net, ValueId x, const Block& block, std::int64_t stride,
+ValueId inverted_residual(nn::Builder& net, ValueId x, const LiteBlock& block, std::int64_t stride,
                           const std::string& name) {
   const ValueId input = x;
   const std::int64_t channels = net.spec(x).shape[1];
@@ -54,12 +54,12 @@ Stages body(nn::Builder& net, const Scale& scale) {
   ValueId x = net.conv2d(net.image(), 32, 3, {.stride = 2, .bias = false, .name = "stem_conv"});
   x = norm_relu6(net, x, "stem_");
   constexpr int kStages = 7;
-  const Block stages[kStages] = {{1, 3, 1, 1, 16}, {2, 3, 2, 6, 24},  {2, 5, 2, 6, 40},
-                                 {3, 3, 2, 6, 80}, {3, 5, 1, 6, 112}, {4, 5, 2, 6, 192},
-                                 {1, 3, 1, 6, 320}};
+  const LiteBlock stages[kStages] = {{1, 3, 1, 1, 16}, {2, 3, 2, 6, 24},  {2, 5, 2, 6, 40},
+                                     {3, 3, 2, 6, 80}, {3, 5, 1, 6, 112}, {4, 5, 2, 6, 192},
+                                     {1, 3, 1, 6, 320}};
   Values ends;
   for (int s = 0; s < kStages; ++s) {
-    Block block = stages[s];
+    LiteBlock block = stages[s];
     block.filters = scaled_filters(block.filters, scale.width);
     if (s > 0 && s + 1 < kStages)
       block.repeats = static_cast<int>(std::ceil(block.repeats * scale.depth));

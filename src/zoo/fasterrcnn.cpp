@@ -7,22 +7,18 @@
 #include "zoo/zoo.h"
 
 namespace plimsoll::zoo {
-namespace {
-
-const std::string kBody(kBodyPrefix);
-
-}  // namespace
 
 Heads fasterrcnn_r50(nn::Builder& net, const Options& options) {
-  const Values levels =
-      pyramid(net, resnet50_torch_body(net, kBody), {.from_4 = true, .top = PyramidTop::pooled});
+  const Values levels = pyramid(net, resnet50_torch_body(net, std::string(kBodyPrefix)),
+                                {.from_4 = true, .top = PyramidTop::pooled});
   return region_heads(net, levels, {.classes = options.classes});
 }
 
 // Narrow layers start wider than torchvision's, whose signals would die in them.
 Heads fasterrcnn_mini(nn::Builder& net, const Options& options) {
   constexpr nn::Start kNarrow{.kind = nn::Init::Kind::he_normal};
-  const Values levels = pyramid(net, mini_body(net, kBody), {.width = 64, .from_4 = true});
+  const Values levels =
+      pyramid(net, mini_body(net, std::string(kBodyPrefix)), {.width = 64, .from_4 = true});
   return region_heads(net, levels,
                       {.classes = options.classes,
                        .hidden = 256,

@@ -8,7 +8,7 @@ namespace {
 using nn::Padding;
 using nn::Size2;
 
-struct Bricks {
+struct InceptionResnetBricks {
   nn::Builder& net;
 
   ValueId conv(ValueId x, std::int64_t filters, Size2 kernel, Size2 stride = 1,
@@ -49,7 +49,7 @@ struct Bricks {
 }  // namespace
 
 Heads inception_resnet_v2(nn::Builder& net, const Options& options) {
-  const Bricks b{net};
+  const InceptionResnetBricks b{net};
   ValueId x = b.conv(net.image(), 32, 3, 2, Padding::valid);
   x = b.conv(x, 32, 3, 1, Padding::valid);
   x = b.conv(x, 64, 3);

@@ -9,7 +9,7 @@ using nn::Padding;
 using nn::Size2;
 
 // conv - BatchNorm without scale - relu: the one brick of the network.
-struct Bricks {
+struct InceptionV3Bricks {
   nn::Builder& net;
 
   ValueId conv(ValueId x, std::int64_t filters, Size2 kernel, Size2 stride = 1,
@@ -65,7 +65,7 @@ struct Bricks {
 };
 
 // Slim's auxiliary classifier over the last 17x17 grid; windows shrink with small images.
-ValueId auxiliary_head(const Bricks& b, ValueId x, std::int64_t classes) {
+ValueId auxiliary_head(const InceptionV3Bricks& b, ValueId x, std::int64_t classes) {
   nn::Builder& net = b.net;
   const auto side = [&](ValueId v) { return std::min(net.spec(v).shape[2], net.spec(v).shape[3]); };
   const auto brick = [&](ValueId v, std::int64_t filters, std::int64_t kernel,
@@ -82,7 +82,7 @@ ValueId auxiliary_head(const Bricks& b, ValueId x, std::int64_t classes) {
 }  // namespace
 
 Heads inception_v3(nn::Builder& net, const Options& options) {
-  const Bricks b{net};
+  const InceptionV3Bricks b{net};
   ValueId x = b.conv(net.image(), 32, 3, 2, Padding::valid);
   x = b.conv(x, 32, 3, 1, Padding::valid);
   x = b.conv(x, 64, 3);

@@ -8,7 +8,7 @@ using nn::Padding;
 using nn::Size2;
 
 // One block, by torchvision's names of branches.
-struct Block {
+struct MixedBlock {
   nn::Builder& net;
   std::string name;  // "Mixed_5b"
 
@@ -81,17 +81,17 @@ Heads inception_v3_torch(nn::Builder& net, const Options& options) {
   x = torch_basic_conv(net, x, 80, 1, "Conv2d_3b_1x1");
   x = torch_basic_conv(net, x, 192, 3, "Conv2d_4a_3x3", 1, Padding::valid);
   x = net.max_pool(x, 3, {.name = "maxpool2"});
-  x = Block{net, "Mixed_5b"}.a(x, 32);
-  x = Block{net, "Mixed_5c"}.a(x, 64);
-  x = Block{net, "Mixed_5d"}.a(x, 64);
-  x = Block{net, "Mixed_6a"}.b(x);
-  x = Block{net, "Mixed_6b"}.c(x, 128);
-  x = Block{net, "Mixed_6c"}.c(x, 160);
-  x = Block{net, "Mixed_6d"}.c(x, 160);
-  x = Block{net, "Mixed_6e"}.c(x, 192);
-  x = Block{net, "Mixed_7a"}.d(x);
-  x = Block{net, "Mixed_7b"}.e(x);
-  x = Block{net, "Mixed_7c"}.e(x);
+  x = MixedBlock{net, "Mixed_5b"}.a(x, 32);
+  x = MixedBlock{net, "Mixed_5c"}.a(x, 64);
+  x = MixedBlock{net, "Mixed_5d"}.a(x, 64);
+  x = MixedBlock{net, "Mixed_6a"}.b(x);
+  x = MixedBlock{net, "Mixed_6b"}.c(x, 128);
+  x = MixedBlock{net, "Mixed_6c"}.c(x, 160);
+  x = MixedBlock{net, "Mixed_6d"}.c(x, 160);
+  x = MixedBlock{net, "Mixed_6e"}.c(x, 192);
+  x = MixedBlock{net, "Mixed_7a"}.d(x);
+  x = MixedBlock{net, "Mixed_7b"}.e(x);
+  x = MixedBlock{net, "Mixed_7c"}.e(x);
   x = net.global_average_pool(x, "avgpool");
   x = net.dropout(x, options.dropout >= 0 ? options.dropout : 0.5, "dropout");
   return {net.dense(x, options.classes, "fc")};

@@ -12,8 +12,8 @@ ValueId norm(nn::Builder& net, ValueId x, const std::string& name) {
 }
 
 // Widens, filters depthwise, narrows; adds the input where the shape is the same.
-ValueId inverted_residual(nn::Builder& net, ValueId x, std::int64_t filters, std::int64_t stride,
-                          std::int64_t expansion, int number) {
+ValueId keras_inverted_residual(nn::Builder& net, ValueId x, std::int64_t filters,
+                                std::int64_t stride, std::int64_t expansion, int number) {
   const ValueId input = x;
   const std::int64_t channels = net.spec(x).shape[1];
   const std::string prefix =
@@ -55,8 +55,8 @@ Heads mobilenet_v2(nn::Builder& net, const Options& options) {
                              {160, 2, 6, 3},
                              {320, 1, 6, 1}})
     for (int b = 0; b < stage.blocks; ++b)
-      x = inverted_residual(net, x, stage.filters, b == 0 ? stage.stride : 1, stage.expansion,
-                            number++);
+      x = keras_inverted_residual(net, x, stage.filters, b == 0 ? stage.stride : 1, stage.expansion,
+                                  number++);
 
   x = net.conv2d(x, 1280, 1, {.bias = false, .name = "Conv_1"});
   x = net.activation(norm(net, x, "Conv_1_bn"), "relu6", "out_relu");

@@ -5,8 +5,9 @@ namespace plimsoll::zoo {
 namespace {
 
 // Widens, filters depthwise, narrows; adds the input where the shape is the same.
-ValueId inverted_residual(nn::Builder& net, ValueId x, std::int64_t filters, std::int64_t stride,
-                          std::int64_t expansion, const std::string& name) {
+ValueId torch_inverted_residual(nn::Builder& net, ValueId x, std::int64_t filters,
+                                std::int64_t stride, std::int64_t expansion,
+                                const std::string& name) {
   const ValueId input = x;
   const std::int64_t channels = net.spec(x).shape[1];
   int part = 0;
@@ -48,8 +49,8 @@ Heads mobilenet_v2_torch(nn::Builder& net, const Options& options) {
                              {160, 2, 6, 3},
                              {320, 1, 6, 1}})
     for (int b = 0; b < stage.blocks; ++b)
-      x = inverted_residual(net, x, stage.filters, b == 0 ? stage.stride : 1, stage.expansion,
-                            "features." + std::to_string(number++));
+      x = torch_inverted_residual(net, x, stage.filters, b == 0 ? stage.stride : 1, stage.expansion,
+                                  "features." + std::to_string(number++));
   x = torch_conv_bn(net, x, {.filters = 1280}, "features.18.0", "features.18.1");
   x = net.activation(x, "relu6", "features.18.2");
   x = net.global_average_pool(x, "avgpool");

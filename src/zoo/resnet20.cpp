@@ -6,8 +6,8 @@
 namespace plimsoll::zoo {
 namespace {
 
-ValueId block(nn::Builder& net, ValueId x, std::int64_t filters, const std::string& name,
-              bool halve) {
+ValueId residual_block(nn::Builder& net, ValueId x, std::int64_t filters, const std::string& name,
+                       bool halve) {
   ValueId shortcut = x;
   const std::int64_t stride = halve ? 2 : 1;
   ValueId y = conv_bn_relu(net, x, filters, 3, name + "_conv1", stride);
@@ -28,8 +28,9 @@ Heads resnet20(nn::Builder& net, const Options& options) {
   ValueId x = conv_bn_relu(net, net.image(), 16, 3, "conv1");
   for (int stage = 1; stage <= 3; ++stage)
     for (int b = 1; b <= 3; ++b)
-      x = block(net, x, 8LL << stage, "s" + std::to_string(stage) + "b" + std::to_string(b),
-                stage > 1 && b == 1);
+      x = residual_block(net, x, 8LL << stage,
+                         "s" + std::to_string(stage) + "b" + std::to_string(b),
+                         stage > 1 && b == 1);
   x = net.global_average_pool(x, "avg_pool");
   if (options.dropout > 0) x = net.dropout(x, options.dropout);
   return {net.dense(x, options.classes, "predictions")};

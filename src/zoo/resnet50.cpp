@@ -13,8 +13,8 @@ ValueId conv_bn(nn::Builder& net, ValueId x, std::int64_t filters, nn::Size2 ker
   return net.batch_norm(x, {.epsilon = 1.001e-5, .name = name + "_bn"});
 }
 
-ValueId bottleneck(nn::Builder& net, ValueId x, std::int64_t filters, std::int64_t stride,
-                   const std::string& name, bool first) {
+ValueId keras_bottleneck(nn::Builder& net, ValueId x, std::int64_t filters, std::int64_t stride,
+                         const std::string& name, bool first) {
   const ValueId shortcut = first ? conv_bn(net, x, 4 * filters, 1, stride, name + "_0") : x;
   ValueId y = net.relu(conv_bn(net, x, filters, 1, stride, name + "_1"), name + "_1_relu");
   y = net.relu(conv_bn(net, y, filters, 3, 1, name + "_2"), name + "_2_relu");
@@ -39,8 +39,8 @@ Heads resnet50(nn::Builder& net, const Options& options) {
   for (const Stage& stage :
        {Stage{"conv2", 64, 3, 1}, {"conv3", 128, 4, 2}, {"conv4", 256, 6, 2}, {"conv5", 512, 3, 2}})
     for (int b = 1; b <= stage.blocks; ++b)
-      x = bottleneck(net, x, stage.filters, b == 1 ? stage.stride : 1,
-                     std::string(stage.name) + "_block" + std::to_string(b), b == 1);
+      x = keras_bottleneck(net, x, stage.filters, b == 1 ? stage.stride : 1,
+                           std::string(stage.name) + "_block" + std::to_string(b), b == 1);
 
   x = net.global_average_pool(x, "avg_pool");
   return {net.dense(x, options.classes, "predictions")};

@@ -6,8 +6,8 @@ namespace plimsoll::zoo {
 namespace {
 
 // Halves at its 3x3 convolution, where Keras's does at the first 1x1.
-ValueId bottleneck(nn::Builder& net, ValueId x, std::int64_t filters, std::int64_t stride,
-                   const std::string& name, bool first) {
+ValueId torch_bottleneck(nn::Builder& net, ValueId x, std::int64_t filters, std::int64_t stride,
+                         const std::string& name, bool first) {
   const ValueId shortcut = first ? resnet_conv_bn(net, x, 4 * filters, 1, stride,
                                                   name + "downsample.0", name + "downsample.1")
                                  : x;
@@ -34,8 +34,8 @@ Stages resnet50_torch_body(nn::Builder& net, const std::string& prefix) {
   for (const Stage& stage : {Stage{64, 3, 1}, {128, 4, 2}, {256, 6, 2}, {512, 3, 2}}) {
     const std::string name = prefix + "layer" + std::to_string(stages.size() + 1) + ".";
     for (int b = 0; b < stage.blocks; ++b)
-      x = bottleneck(net, x, stage.filters, b == 0 ? stage.stride : 1,
-                     name + std::to_string(b) + ".", b == 0);
+      x = torch_bottleneck(net, x, stage.filters, b == 0 ? stage.stride : 1,
+                           name + std::to_string(b) + ".", b == 0);
     stages.push_back(x);
   }
   return {stages[0], stages[1], stages[2], stages[3]};

@@ -18,8 +18,8 @@ ValueId conv_bn(nn::Builder& net, ValueId x, const Conv& options, const std::str
 }
 
 // Halves at its 3x3 convolution.
-ValueId bottleneck(nn::Builder& net, ValueId x, std::int64_t filters, std::int64_t stride,
-                   const std::string& name, bool first) {
+ValueId slim_bottleneck(nn::Builder& net, ValueId x, std::int64_t filters, std::int64_t stride,
+                        const std::string& name, bool first) {
   ValueId shortcut = x;
   if (first)
     shortcut = conv_bn(net, x, {.filters = 4 * filters, .stride = stride}, name + "_shortcut");
@@ -50,8 +50,8 @@ Heads resnet_v1_50(nn::Builder& net, const Options& options) {
   for (const Block& block : {Block{64, 3, 2}, {128, 4, 2}, {256, 6, 2}, {512, 3, 1}}) {
     const std::string name = "block" + std::to_string(++number) + "_unit_";
     for (int unit = 1; unit <= block.units; ++unit)
-      x = bottleneck(net, x, block.filters, unit == block.units ? block.stride : 1,
-                     name + std::to_string(unit), unit == 1);
+      x = slim_bottleneck(net, x, block.filters, unit == block.units ? block.stride : 1,
+                          name + std::to_string(unit), unit == 1);
   }
   x = net.global_average_pool(x, "pool5");
   return {net.dense(x, options.classes, "logits")};

@@ -7,8 +7,6 @@
 namespace plimsoll::zoo {
 namespace {
 
-const std::string kBody(kBodyPrefix);
-
 // Deviations of 0.01, as in torchvision, are made for towers 256 wide: in narrow ones signals die.
 constexpr nn::Start kNarrowTower{.kind = nn::Init::Kind::he_normal};
 constexpr std::int64_t kNarrow = 64;
@@ -16,13 +14,13 @@ constexpr std::int64_t kNarrow = 64;
 }  // namespace
 
 Heads retinanet_r50(nn::Builder& net, const Options& options) {
-  const Values levels =
-      pyramid(net, resnet50_torch_body(net, kBody), {.top = PyramidTop::convolved});
+  const Values levels = pyramid(net, resnet50_torch_body(net, std::string(kBodyPrefix)),
+                                {.top = PyramidTop::convolved});
   return detection_heads(net, levels, {.classes = options.classes});
 }
 
 Heads retinanet_mini(nn::Builder& net, const Options& options) {
-  const Values levels = pyramid(net, mini_body(net, kBody), {.width = kNarrow});
+  const Values levels = pyramid(net, mini_body(net, std::string(kBodyPrefix)), {.width = kNarrow});
   return detection_heads(net, levels,
                          {.classes = options.classes, .depth = 2, .tower_start = kNarrowTower});
 }

@@ -29,14 +29,6 @@ constexpr double kWaitNoise = 0.01;
 // So many steps with a full queue before a worker is sent to sleep.
 constexpr int kPatience = 16;
 
-// One thread's tools, and which sample it is at, for those who ask.
-struct Worker {
-  std::optional<PictureMaker> maker;
-  std::span<std::uint8_t> other;          // mixup's
-  std::atomic<std::int64_t> sample = -1;  // -1: none
-  std::atomic<std::chrono::steady_clock::duration> since = {};
-};
-
 std::shared_ptr<PipelineMemory> make_memory(const Source& source, const PipelineSettings& settings,
                                             const LargestImage& largest) {
   settings.check();
@@ -46,6 +38,14 @@ std::shared_ptr<PipelineMemory> make_memory(const Source& source, const Pipeline
 }  // namespace
 
 struct Pipeline::State {
+  // One thread's tools, and which sample it is at, for those who ask.
+  struct Worker {
+    std::optional<PictureMaker> maker;
+    std::span<std::uint8_t> other;          // mixup's
+    std::atomic<std::int64_t> sample = -1;  // -1: none
+    std::atomic<std::chrono::steady_clock::duration> since = {};
+  };
+
   State(SourcePtr of, PipelineSettings with, std::shared_ptr<PipelineMemory> in)
       : source(std::move(of)),
         settings(std::move(with)),
@@ -337,7 +337,7 @@ Pipeline::Work Pipeline::work() const {
 
 std::vector<Pipeline::Doing> Pipeline::doing() const {
   std::vector<Doing> all;
-  for (const Worker& worker : state_->workers) {
+  for (const State::Worker& worker : state_->workers) {
     const std::int64_t sample = worker.sample;
     if (sample < 0) continue;
     const auto now = std::chrono::steady_clock::now().time_since_epoch();

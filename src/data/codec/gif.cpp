@@ -18,7 +18,7 @@ struct Palette {
 };
 
 // Where the first frame is, and how it is to be shown.
-struct Frame {
+struct GifFrame {
   Rect place;  // on the canvas; perhaps beyond it
   bool is_interlaced = false;
   Palette palette;
@@ -56,9 +56,9 @@ class Walk {
   std::size_t at_ = kHeader;
 };
 
-Frame find_frame(const EncodedImage& image) {
+GifFrame find_frame(const EncodedImage& image) {
   Walk walk(image);
-  Frame frame;
+  GifFrame frame;
   frame.palette = walk.palette(read_number(image, 10, 1, Endian::little));
   for (;;) {
     const std::size_t at = walk.at();
@@ -129,7 +129,7 @@ ImageInfo probe_gif(const EncodedImage& image) {
   info.stored_width = read_number(image, 6, 2, Endian::little);
   info.stored_height = read_number(image, 8, 2, Endian::little);
   info.bit_depth = static_cast<int>((read_number(image, 10, 1, Endian::little) & 7) + 1);
-  const Frame frame = find_frame(image);
+  const GifFrame frame = find_frame(image);
   info.row_bytes = {frame.place.width};
   info.is_progressive = frame.is_interlaced;
   if (frame.is_interlaced) info.whole_image_bytes = {frame.place.width * frame.place.height};
@@ -142,7 +142,7 @@ Bytes gif_bytes(const ImageInfo& info, const StoredRequest& /*request*/) {
 
 StoredPart decode_gif(const EncodedImage& image, const ImageInfo& info,
                       const StoredRequest& request, const CodecTools& tools, RowSink& sink) {
-  const Frame frame = find_frame(image);
+  const GifFrame frame = find_frame(image);
   const Rect& place = frame.place;
   const Rect& crop = request.crop;
   const Colours colours = read_colours(image, frame.palette, request.channels);

@@ -21,7 +21,7 @@ bool is_frame(unsigned marker) {
 
 bool stands_alone(unsigned marker) { return marker == kTem || (marker >= 0xD0 && marker <= kSoi); }
 
-struct Frame {
+struct JpegFrame {
   unsigned marker = 0;
   std::int64_t blocks = 0;      // of 8x8 samples, in all components
   std::int64_t block_rows = 0;  // of all components
@@ -29,7 +29,7 @@ struct Frame {
   unsigned most_rows = 1;       // the greatest vertical sampling factor
 };
 
-Frame read_frame(const EncodedImage& image, std::size_t at, unsigned marker, ImageInfo& info) {
+JpegFrame read_frame(const EncodedImage& image, std::size_t at, unsigned marker, ImageInfo& info) {
   const auto byte = [&](std::size_t offset) { return read_number(image, offset, 1, Endian::big); };
   constexpr std::string_view kHint = "save it again as an ordinary (baseline or progressive) JPEG";
   const unsigned kind = marker & 3;
@@ -59,7 +59,7 @@ Frame read_frame(const EncodedImage& image, std::size_t at, unsigned marker, Ima
     max_x = std::max(max_x, sampling >> 4);
     max_y = std::max(max_y, sampling & 15);
   }
-  Frame frame{.marker = marker, .most_rows = max_y};
+  JpegFrame frame{.marker = marker, .most_rows = max_y};
   for (std::size_t c = 0; c < count; ++c) {
     const unsigned sampling = byte(at + 9 + 3 * c);
     const auto blocks = [](std::int64_t size, unsigned factor, unsigned most) {
@@ -78,7 +78,7 @@ Frame read_frame(const EncodedImage& image, std::size_t at, unsigned marker, Ima
 // What libjpeg holds of an image whatever its height: ten rows of samples for every eight of a row
 // of MCUs (it looks at neighbours above and below), and a group of rows at full width for every
 // component, all in whole cache lines, with a pointer to each.
-std::int64_t row_bytes(const Frame& frame, const ImageInfo& info) {
+std::int64_t row_bytes(const JpegFrame& frame, const ImageInfo& info) {
   constexpr std::int64_t kBlock = 64, kLine = 64;
   const std::int64_t rows = std::int64_t{info.channels} * 4 * 10 * (kLine + 24);
   const std::int64_t group = info.channels * (info.stored_width + kLine) * frame.most_rows;
@@ -150,7 +150,7 @@ bool read_rows(JpegLibrary& library, JDIMENSION top, const StoredPart& part, std
 
 ImageInfo probe_jpeg(const EncodedImage& image) {
   ImageInfo info{.format = ImageFormat::jpeg};
-  Frame frame;
+  JpegFrame frame;
   std::optional<int> exif;
   std::optional<int> xmp;
   std::size_t at = 2;

@@ -10,10 +10,6 @@ namespace {
 
 using Table = std::array<std::uint8_t, 256>;
 
-std::uint8_t round_level(double level) {
-  return static_cast<std::uint8_t>(std::clamp(level + 0.5, 0.0, 255.0));
-}
-
 template <class Function>
 Table make_table(Function function) {
   Table table{};

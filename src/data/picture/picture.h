@@ -1,6 +1,7 @@
 // A decoded picture, and the coordinates in which parts of one are named.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -32,6 +33,11 @@ inline void size_buffer(std::vector<std::uint8_t>& buffer, std::size_t size) {
     buffer.reserve(size);
   }
   buffer.resize(size);
+}
+
+// The nearest level that a pixel can have.
+inline std::uint8_t round_level(double level) {
+  return static_cast<std::uint8_t>(std::clamp(level + 0.5, 0.0, 255.0));
 }
 
 // Pixels as bytes, rows from the top, channels interleaved: [height][width][channels]. It is meant

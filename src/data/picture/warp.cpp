@@ -49,10 +49,6 @@ Pair pair_at(double at, std::int64_t size, FillMode fill) {
           std::clamp<std::int64_t>(first + 1, 0, size - 1), at - whole};
 }
 
-std::uint8_t round_level(double level) {
-  return static_cast<std::uint8_t>(std::clamp(level + 0.5, 0.0, 255.0));
-}
-
 // A pixel anywhere, by the rules of the fill mode.
 void put_any(const std::uint8_t* from, Size size, int channels, double x, double y, FillMode fill,
              double cval, std::uint8_t* out) {

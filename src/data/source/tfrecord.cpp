@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr std::int64_t kPiece = 256 * 1024;
+constexpr std::int64_t kRecordPiece = 256 * 1024;
 
 template <typename T>
 T little_endian(std::span<const std::byte> bytes) {
@@ -33,7 +33,7 @@ TfRecordReader::TfRecordReader(const std::filesystem::path& path, Bytes limit)
 std::span<const std::byte> TfRecordReader::peek(std::int64_t count) {
   const std::int64_t skipped = position_ - buffer_start_;
   if (skipped + count > std::ssize(buffer_)) {
-    const std::int64_t want = std::min(std::max(count, kPiece), file_.size.count - position_);
+    const std::int64_t want = std::min(std::max(count, kRecordPiece), file_.size.count - position_);
     // Emptied first: growing would keep the old bytes beside the new, to copy what is read again.
     if (std::cmp_less(buffer_.capacity(), want)) buffer_ = {};
     buffer_start_ = position_;

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kPiece = 64 * 1024;
+constexpr std::size_t kUnpackPiece = 64 * 1024;
 
 class Inflater {
  public:
@@ -44,8 +44,8 @@ std::int64_t inflate_file(const fs::path& path, const Sink& sink) {
   const InputFile file = open_input(path);
   Inflater inflater;
   z_stream& stream = inflater.stream();
-  std::vector<std::byte> packed(kPiece);
-  std::vector<std::byte> plain(kPiece);
+  std::vector<std::byte> packed(kUnpackPiece);
+  std::vector<std::byte> plain(kUnpackPiece);
   std::int64_t position = 0;
   std::int64_t total = 0;
   bool ended = false;
@@ -60,7 +60,7 @@ std::int64_t inflate_file(const fs::path& path, const Sink& sink) {
   while (true) {
     if (stream.avail_in == 0 && position < file.size.count) {
       const std::size_t size =
-          std::min(kPiece, static_cast<std::size_t>(file.size.count - position));
+          std::min(kUnpackPiece, static_cast<std::size_t>(file.size.count - position));
       file.read_at(position, std::span(packed).first(size));
       position += static_cast<std::int64_t>(size);
       stream.next_in = reinterpret_cast<Bytef*>(packed.data());
@@ -72,13 +72,13 @@ std::int64_t inflate_file(const fs::path& path, const Sink& sink) {
     }
     if (ended && ::inflateReset(&stream) != Z_OK) fail("the compressed data is damaged");
     stream.next_out = reinterpret_cast<Bytef*>(plain.data());
-    stream.avail_out = kPiece;
+    stream.avail_out = kUnpackPiece;
     const int code = ::inflate(&stream, Z_NO_FLUSH);
     if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
       fail(stream.msg == nullptr
                ? "the compressed data is damaged"
                : "the compressed data is damaged (" + std::string(stream.msg) + ")");
-    const std::size_t made = kPiece - stream.avail_out;
+    const std::size_t made = kUnpackPiece - stream.avail_out;
     sink(std::span(plain).first(made));
     total += static_cast<std::int64_t>(made);
     has_more = stream.avail_out == 0 && code != Z_STREAM_END;
