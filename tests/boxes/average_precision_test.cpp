@@ -111,7 +111,7 @@ void feed(AveragePrecision& evaluation, const Set& set) {
   for (const Picture& picture : set.pictures) evaluation.add_picture(picture.truths, picture.found);
 }
 
-nlohmann::json golden() {
+nlohmann::json golden_precisions() {
   std::ifstream file(std::string(PLIMSOLL_TESTS_DIR) + "/golden/average_precision.json");
   return nlohmann::json::parse(file);
 }
@@ -124,7 +124,7 @@ void expect_golden(const DetectionScores& scores, const nlohmann::json& wanted) 
 }
 
 TEST(AveragePrecision, IsPycocotoolsAndVocsOnTwoHundredSets) {
-  const nlohmann::json sets = golden()["sets"];
+  const nlohmann::json sets = golden_precisions()["sets"];
   ASSERT_EQ(sets.size(), 200U);
   for (int number = 0; number < 200; ++number) {
     SCOPED_TRACE("set " + std::to_string(number));
@@ -137,7 +137,7 @@ TEST(AveragePrecision, IsPycocotoolsAndVocsOnTwoHundredSets) {
 }
 
 TEST(AveragePrecision, IsTheSameThroughAFile) {
-  const nlohmann::json sets = golden()["sets"];
+  const nlohmann::json sets = golden_precisions()["sets"];
   const TemporaryFolder folder;
   for (int number = 0; number < 200; ++number) {
     SCOPED_TRACE("set " + std::to_string(number));

@@ -20,7 +20,7 @@ using testing::ElementsAre;
 
 constexpr double kRatios[] = {0.5, 1, 2};
 
-nlohmann::json golden() {
+nlohmann::json golden_matches() {
   std::ifstream file(std::string(PLIMSOLL_TESTS_DIR) + "/golden/boxes.json");
   return nlohmann::json::parse(file);
 }
@@ -120,7 +120,7 @@ std::vector<std::vector<std::int32_t>> matches(const std::vector<AnchorLevel>& l
 }
 
 TEST(Anchors, AreTorchvisionsInEveryElement) {
-  const nlohmann::json cases = golden()["cases"];
+  const nlohmann::json cases = golden_matches()["cases"];
   ASSERT_EQ(cases.size(), 6U);
   for (const auto& c : cases) {
     SCOPED_TRACE(c["model"].get<std::string>() + " " + c["canvas"].dump());
@@ -171,7 +171,7 @@ void expect_torchvisions(const std::vector<AnchorLevel>& levels, const nlohmann:
 }
 
 TEST(Matching, IsTorchvisionsInEveryElement) {
-  const nlohmann::json cases = golden()["cases"];
+  const nlohmann::json cases = golden_matches()["cases"];
   ASSERT_EQ(cases.size(), 6U);
   for (const auto& c : cases) {
     const std::vector<AnchorLevel> levels = levels_of(c);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tests/cli/program.h"
+#include "tests/support/golden_files.h"
 #include "tests/support/memory_group.h"
 #include "tests/support/temporary_folder.h"
 
@@ -16,8 +17,6 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 constexpr std::int64_t kContainer = std::int64_t{64} << 20;
-
-fs::path golden(const std::string& name) { return fs::path(PLIMSOLL_TESTS_DIR) / "golden" / name; }
 
 class BadWeights : public testing::Test {
  protected:
@@ -40,8 +39,8 @@ TEST_F(BadWeights, WhateverIsCutOffIsMissed) {
   const int parts = kSanitized ? 5 : 50;
   for (const char* name : {"interop/adam.h5", "interop/tiny.keras", "interop/tiny.weights.h5",
                            "torch/archive.pth", "torch/old.pth", "tensorflow/v1.ckpt"}) {
-    const std::string whole = content(golden(name));
-    ASSERT_EQ(import(golden(name)).code, 0) << name;
+    const std::string whole = content(golden_file(name));
+    ASSERT_EQ(import(golden_file(name)).code, 0) << name;
     for (int part = 0; part < parts; ++part) {
       const std::size_t size = whole.size() * static_cast<std::size_t>(part) / parts;
       const Outcome outcome = import(folder_.put("cut", whole.substr(0, size)));
@@ -54,22 +53,22 @@ TEST_F(BadWeights, WhateverIsCutOffIsMissed) {
 TEST_F(BadWeights, NothingInAPickleIsRun) {
   const fs::path touched = "/tmp/attacked";
   fs::remove(touched);
-  expect_refused(golden("torch/attack.pth"), "system");
+  expect_refused(golden_file("torch/attack.pth"), "system");
   EXPECT_FALSE(fs::exists(touched));
 }
 
 TEST_F(BadWeights, ArchivesThatLeaveTheirFolderRepeatThemselvesOrSwellAreRefused) {
-  expect_refused(golden("bad/up.keras"), "climbs out of its folder");
-  expect_refused(golden("bad/absolute.keras"), "an absolute name");
-  expect_refused(golden("bad/twice.keras"), "a second entry of this name");
-  expect_refused(golden("bad/bomb.keras"), "it has 100 MiB");
-  expect_refused(golden("bad/packed.keras"), "it is compressed");
+  expect_refused(golden_file("bad/up.keras"), "climbs out of its folder");
+  expect_refused(golden_file("bad/absolute.keras"), "an absolute name");
+  expect_refused(golden_file("bad/twice.keras"), "a second entry of this name");
+  expect_refused(golden_file("bad/bomb.keras"), "it has 100 MiB");
+  expect_refused(golden_file("bad/packed.keras"), "it is compressed");
 }
 
 TEST_F(BadWeights, LinksThatGoRoundOrElsewhereAreRefused) {
-  expect_refused(golden("interop/cycle.h5"), "cycle.h5");
-  expect_refused(golden("interop/external_link.h5"), "link");
-  expect_refused(golden("interop/soft_link.h5"), "link");
+  expect_refused(golden_file("interop/cycle.h5"), "cycle.h5");
+  expect_refused(golden_file("interop/external_link.h5"), "link");
+  expect_refused(golden_file("interop/soft_link.h5"), "link");
 }
 
 TEST_F(BadWeights, DescriptionsThatSwellAreRefused) {
@@ -102,11 +101,11 @@ TEST_F(BadWeights, ShapesBeyondTheFileAreNotBelieved) {
 }
 
 TEST_F(BadWeights, MissingLayersAreNamedAndNothingIsComputedWithThem) {
-  const Outcome told = import(golden("bad/headless.keras"));
+  const Outcome told = import(golden_file("bad/headless.keras"));
   EXPECT_EQ(told.code, 0);
   EXPECT_THAT(told.output, HasSubstr("head/kernel [3, 2]: (the file has none)"));
-  const Outcome refused = run_program("export " + golden("bad/headless.keras").string() + " --to " +
-                                      (folder_ / "x.onnx").string());
+  const Outcome refused = run_program("export " + golden_file("bad/headless.keras").string() +
+                                      " --to " + (folder_ / "x.onnx").string());
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.output, HasSubstr("head/kernel [3, 2]: (the file has none)"));
   EXPECT_FALSE(fs::exists(folder_ / "x.onnx"));

@@ -21,21 +21,21 @@ Json json_of(const std::string& output) {
   return Json::parse(output.substr(std::min(output.find('{'), output.size())));
 }
 
-constexpr const char* kNetwork = "fashion-mnist --model inception_mini --batch 256 ";
+constexpr const char* kBudgetNetwork = "fashion-mnist --model inception_mini --batch 256 ";
 
-Json plan(const std::string& more, int code = 0) {
-  const Outcome outcome = run_program("plan " + std::string(kNetwork) + "--json " + more);
+Json plan_budget(const std::string& more, int code = 0) {
+  const Outcome outcome = run_program("plan " + std::string(kBudgetNetwork) + "--json " + more);
   EXPECT_EQ(outcome.code, code) << outcome.output;
   return json_of(outcome.output);
 }
 
 std::string train_words(const std::filesystem::path& out) {
-  return "train " + std::string(kNetwork) + "--steps 3 --quiet --out " + out.string();
+  return "train " + std::string(kBudgetNetwork) + "--steps 3 --quiet --out " + out.string();
 }
 
 TEST(Budget, TrainingFitsInAControlGroupOfItsBudgetAndMemoryChangesNoBit) {
   const TemporaryFolder folder;
-  const Json bounds = plan("--memory unlimited");
+  const Json bounds = plan_budget("--memory unlimited");
   const auto floor = bounds["floor_bytes"].get<std::int64_t>();
   std::string expected;
   const std::int64_t budgets[] = {bounds["unlimited_bytes"].get<std::int64_t>(),
@@ -56,7 +56,8 @@ TEST(Budget, TrainingFitsInAControlGroupOfItsBudgetAndMemoryChangesNoBit) {
       EXPECT_LE(measured, static_cast<double>(budget));
       EXPECT_NEAR(predicted, measured, std::max(8.0 * (1 << 20), 0.01 * measured));
     }
-    EXPECT_EQ(report["predicted_bytes"], plan("--memory " + std::to_string(budget))["total_bytes"]);
+    EXPECT_EQ(report["predicted_bytes"],
+              plan_budget("--memory " + std::to_string(budget))["total_bytes"]);
     const std::string weights = content(out / "weights" / "last.safetensors");
     if (expected.empty()) expected = weights;
     EXPECT_TRUE(weights == expected) << "other weights at " << budget;
@@ -67,7 +68,7 @@ TEST(Budget, OneByteBelowTheFloorIsRefusedWithLeversAndNothingIsStarted) {
   const TemporaryFolder folder;
   // Of these instructions, so that the same tensors are in the way on every machine.
   const std::string isa = "--isa avx2 ";
-  const auto floor = plan(isa + "--memory unlimited")["floor_bytes"].get<std::int64_t>();
+  const auto floor = plan_budget(isa + "--memory unlimited")["floor_bytes"].get<std::int64_t>();
   const std::filesystem::path out = folder.path() / "run";
   const std::string below = isa + "--memory " + std::to_string(floor - 1);
   const Outcome outcome = run_program(train_words(out) + " " + below);
@@ -75,7 +76,7 @@ TEST(Budget, OneByteBelowTheFloorIsRefusedWithLeversAndNothingIsStarted) {
   EXPECT_FALSE(std::filesystem::exists(out));
   for (const char* lever : {"--batch", "--stash f16", "--spill", "--accumulate", "fullest at"})
     EXPECT_NE(outcome.output.find(lever), std::string::npos) << outcome.output;
-  const Json refused = plan(below, 3);
+  const Json refused = plan_budget(below, 3);
   EXPECT_FALSE(refused["fits"].get<bool>());
   EXPECT_FALSE(refused["levers"].empty());
 }
@@ -108,7 +109,7 @@ TEST(Budget, WhatNobodyAccountedForIsSeenBeforeTheFirstStep) {
 }
 
 TEST(Budget, TheLedgerAddsUpToTheTotal) {
-  const Json made = plan("--memory unlimited");
+  const Json made = plan_budget("--memory unlimited");
   std::int64_t sum = 0;
   for (const Json& line : made["ledger"]) sum += line["bytes"].get<std::int64_t>();
   EXPECT_EQ(sum, made["total_bytes"].get<std::int64_t>());
@@ -133,7 +134,7 @@ TEST(Budget, TheLargestBatchFitsAndOneMoreDoesNot) {
 TEST(Budget, PlansAreSavedCheckedAndDrawn) {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "plan.txt").string();
-  const std::string words = "plan " + std::string(kNetwork) + "--memory 250MiB ";
+  const std::string words = "plan " + std::string(kBudgetNetwork) + "--memory 250MiB ";
   const std::string picture = (folder.path() / "plan.svg").string();
   ASSERT_EQ(run_program(words + "--save " + file + " --picture " + picture).code, 0);
   EXPECT_EQ(run_program(words + "--check " + file).code, 0);
@@ -151,7 +152,7 @@ TEST(Budget, PlansAreSavedCheckedAndDrawn) {
 
 TEST(Budget, NonsenseIsRefusedInThreeParts) {
   const auto refused = [&](const std::string& words, int code, const char* part) {
-    const Outcome outcome = run_program("plan " + std::string(kNetwork) + words);
+    const Outcome outcome = run_program("plan " + std::string(kBudgetNetwork) + words);
     EXPECT_EQ(outcome.code, code) << words << ": " << outcome.output;
     EXPECT_NE(outcome.output.find(part), std::string::npos) << words << ": " << outcome.output;
   };
@@ -163,7 +164,7 @@ TEST(Budget, NonsenseIsRefusedInThreeParts) {
   refused("--batch many", 2, "a number or max");
   refused("--spill /nowhere/at/all", 1, "--spill /nowhere/at/all");
   refused("--spill /proc", 1, "--spill /proc");
-  const Outcome more = run_program("plan " + std::string(kNetwork) + "--memory 900TiB");
+  const Outcome more = run_program("plan " + std::string(kBudgetNetwork) + "--memory 900TiB");
   EXPECT_EQ(more.code, 0);
   EXPECT_NE(more.output.find("more than the"), std::string::npos) << more.output;
 }

@@ -14,14 +14,14 @@
 namespace plimsoll {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 using testing::HasSubstr;
 
-constexpr int kWidth = 96, kHeight = 64, kSide = 24, kPictures = 12;
+constexpr int kWidth = 96, kHeight = 64, kBoxSide = 24, kPictures = 12;
 
 // Where the square of a picture is.
-int left_of(int picture) { return 4 + picture * 29 % (kWidth - kSide - 8); }
-int top_of(int picture) { return 3 + picture * 17 % (kHeight - kSide - 6); }
+int left_of(int picture) { return 4 + picture * 29 % (kWidth - kBoxSide - 8); }
+int top_of(int picture) { return 3 + picture * 17 % (kHeight - kBoxSide - 6); }
 int image_id(int picture) { return 100 + 7 * picture; }
 
 Picture decode_file(const std::filesystem::path& path) {
@@ -37,13 +37,13 @@ class DetectorUse : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = new TemporaryFolder;
-    json images = json::array(), annotations = json::array();
+    Json images = Json::array(), annotations = Json::array();
     for (int i = 0; i < kPictures; ++i) {
       std::string pixels;
       for (int y = 0; y < kHeight; ++y)
         for (int x = 0; x < kWidth; ++x) {
-          const bool in =
-              x >= left_of(i) && x < left_of(i) + kSide && y >= top_of(i) && y < top_of(i) + kSide;
+          const bool in = x >= left_of(i) && x < left_of(i) + kBoxSide && y >= top_of(i) &&
+                          y < top_of(i) + kBoxSide;
           const char bright = '\x7F', dark = static_cast<char>(20 + (x * 7 + y * 3 + i) % 9);
           pixels += in && i % 2 == 0 ? bright : dark;
           pixels += in && i % 2 == 1 ? bright : dark;
@@ -60,13 +60,13 @@ class DetectorUse : public ::testing::Test {
                              {"image_id", image_id(i)},
                              {"category_id", i % 2 == 0 ? 5 : 9},
                              {"iscrowd", 0},
-                             {"area", kSide * kSide},
-                             {"bbox", {left_of(i), top_of(i), kSide, kSide}}});
+                             {"area", kBoxSide * kBoxSide},
+                             {"bbox", {left_of(i), top_of(i), kBoxSide, kBoxSide}}});
     }
-    const json categories = {{{"id", 5}, {"name", "red"}}, {{"id", 9}, {"name", "green"}}};
+    const Json categories = {{{"id", 5}, {"name", "red"}}, {{"id", 9}, {"name", "green"}}};
     folder_->put(
         "set/annotations/instances_all.json",
-        json{{"images", images}, {"annotations", annotations}, {"categories", categories}}.dump());
+        Json{{"images", images}, {"annotations", annotations}, {"categories", categories}}.dump());
     trained_ =
         run_program("train " + data() +
                     " --model retinanet_mini --image 64x96 --batch 6 --steps 120 --epochs 60 "
@@ -91,7 +91,7 @@ TEST_F(DetectorUse, PredictFindsTheSquaresInPixelsOfThePicture) {
   const Outcome outcome =
       run_program("predict " + run() + " " + path("set/images") + " --json 2>/dev/null");
   ASSERT_EQ(outcome.code, 0) << outcome.output;
-  const auto list = json::parse(outcome.output);
+  const auto list = Json::parse(outcome.output);
   ASSERT_EQ(list.size(), std::size_t{kPictures});
   EXPECT_EQ(list[0]["file"], picture(0));
   EXPECT_EQ(list[0]["width"], kWidth);
@@ -101,8 +101,8 @@ TEST_F(DetectorUse, PredictFindsTheSquaresInPixelsOfThePicture) {
   EXPECT_EQ(best["name"], "red");
   EXPECT_NEAR(best["x0"], left_of(0), 8);
   EXPECT_NEAR(best["y0"], top_of(0), 8);
-  EXPECT_NEAR(best["x1"], left_of(0) + kSide, 8);
-  EXPECT_NEAR(best["y1"], top_of(0) + kSide, 8);
+  EXPECT_NEAR(best["x1"], left_of(0) + kBoxSide, 8);
+  EXPECT_NEAR(best["y1"], top_of(0) + kBoxSide, 8);
   for (const auto& one : list)
     for (std::size_t b = 1; b < one["boxes"].size(); ++b)
       EXPECT_LE(one["boxes"][b]["score"], one["boxes"][b - 1]["score"]);
@@ -128,7 +128,7 @@ TEST_F(DetectorUse, PicturesHaveTheirSizeAndFramesInTheColourOfTheClass) {
       run_program("predict " + run() + " " + path("set/images") + " --json --score 0.1 --top 1 " +
                   "--pictures " + path("drawn") + " 2>/dev/null");
   ASSERT_EQ(outcome.code, 0) << outcome.output;
-  const auto list = json::parse(outcome.output);
+  const auto list = Json::parse(outcome.output);
   for (int i = 0; i < 2; ++i) {
     const Picture drawn = decode_file(path("drawn/p" + std::to_string(i) + ".png"));
     ASSERT_EQ(drawn.size(), (Size{kHeight, kWidth}));
@@ -185,7 +185,7 @@ TEST_F(DetectorUse, EvalTellsCocosNumbersAndWritesWhatWasFound) {
       run_program("eval " + run() + " " + data() + " --json --detections " + path("found.json") +
                   " --picture " + path("curves.svg") + " 2>/dev/null");
   ASSERT_EQ(outcome.code, 0) << outcome.output;
-  const auto found = json::parse(outcome.output);
+  const auto found = Json::parse(outcome.output);
   for (const char* key :
        {"map", "map50", "map75", "map_small", "map_medium", "map_large", "ar1", "ar10", "ar100",
         "ar_small", "ar_medium", "ar_large", "voc2007", "voc2012"})
@@ -198,12 +198,12 @@ TEST_F(DetectorUse, EvalTellsCocosNumbersAndWritesWhatWasFound) {
     EXPECT_TRUE(found["per_class"][1].contains(key)) << key;
   EXPECT_THAT(content(path("curves.svg")), HasSubstr("green: AP50"));
 
-  const auto list = json::parse(content(path("found.json")));
-  std::map<int, json> best;
+  const auto list = Json::parse(content(path("found.json")));
+  std::map<int, Json> best;
   for (const auto& one : list) {
     EXPECT_TRUE(one["category_id"] == 5 || one["category_id"] == 9);
     ASSERT_EQ(one["bbox"].size(), 4U);
-    json& so_far = best[one["image_id"]];
+    Json& so_far = best[one["image_id"]];
     if (so_far.is_null() || one["score"] > so_far["score"]) so_far = one;
   }
   for (const auto& [id, one] : best) EXPECT_EQ((id - 100) % 7, 0) << id;

@@ -8,13 +8,14 @@ namespace {
 
 using Killed = SmallRuns;
 
-constexpr const char* kSettings = "--save-every 4 --ema 0.9 --keep 2";
+constexpr const char* kKillSettings = "--save-every 4 --ema 0.9 --keep 2";
 
 TEST_F(Killed, InsideCheckpointWritesItResumesToTheSameBytes) {
   SKIP_WITHOUT_PRELOAD();
   const std::string tally = out("tally").string();
-  ASSERT_EQ(train("whole", kSettings, faults("FAULT_PATH=.safetensors FAULT_TALLY=" + tally)).code,
-            0);
+  ASSERT_EQ(
+      train("whole", kKillSettings, faults("FAULT_PATH=.safetensors FAULT_TALLY=" + tally)).code,
+      0);
   const std::string weights = last_weights(out("whole"));
   const auto calls = static_cast<int>(std::filesystem::file_size(tally));
   ASSERT_GT(calls, 40) << "a run writes, syncs and renames";
@@ -26,7 +27,7 @@ TEST_F(Killed, InsideCheckpointWritesItResumesToTheSameBytes) {
     // Every part of the run is killed at some call; the later the part, the fewer are left.
     for (int at = 1 + static_cast<int>(random() % static_cast<unsigned>(calls)); code != 0;
          at = 1 + static_cast<int>(random() % static_cast<unsigned>(calls / 2))) {
-      code = train(name, kSettings,
+      code = train(name, kKillSettings,
                    faults("FAULT_PATH=.safetensors FAULT_DO=kill FAULT_AT=" + std::to_string(at)))
                  .code;
       ASSERT_TRUE(code == 0 || code == 137 || code == -9) << code;
@@ -39,19 +40,19 @@ TEST_F(Killed, InsideCheckpointWritesItResumesToTheSameBytes) {
 }
 
 TEST_F(Killed, AtRandomTimesItResumesToTheSameBytes) {
-  ASSERT_EQ(train("whole", kSettings).code, 0);
+  ASSERT_EQ(train("whole", kKillSettings).code, 0);
   std::mt19937 random(11);
   for (int kill = 0; kill < 9; ++kill) {
     const double seconds = 0.15 + 0.001 * static_cast<double>(random() % 900);
     const int code =
-        train("killed", kSettings, "timeout -s KILL " + std::to_string(seconds) + " ").code;
+        train("killed", kKillSettings, "timeout -s KILL " + std::to_string(seconds) + " ").code;
     expect_sound_checkpoint(out("killed"));
     if (code != 0) continue;
     // It was faster: begin again.
     EXPECT_TRUE(last_weights(out("killed")) == last_weights(out("whole")));
     std::filesystem::remove_all(out("killed"));
   }
-  ASSERT_EQ(train("killed", kSettings).code, 0);
+  ASSERT_EQ(train("killed", kKillSettings).code, 0);
   EXPECT_TRUE(last_weights(out("killed")) == last_weights(out("whole")));
   EXPECT_EQ(lasting_results(out("killed")), lasting_results(out("whole")));
 }

@@ -11,24 +11,24 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kNetwork = "fashion-mnist --model inception_mini --batch 128 ";
+constexpr const char* kPrecisionNetwork = "fashion-mnist --model inception_mini --batch 128 ";
 
-Json plan(const std::string& more, int code = 0) {
-  const Outcome outcome = run_program("plan " + std::string(kNetwork) + "--json " + more);
+Json plan_precision(const std::string& more, int code = 0) {
+  const Outcome outcome = run_program("plan " + std::string(kPrecisionNetwork) + "--json " + more);
   EXPECT_EQ(outcome.code, code) << outcome.output;
   return Json::parse(
       outcome.output.substr(std::min(outcome.output.find('{'), outcome.output.size())));
 }
 
 std::string train_words(const std::filesystem::path& out, const std::string& more) {
-  return "train " + std::string(kNetwork) + "--quiet --out " + out.string() + " " + more;
+  return "train " + std::string(kPrecisionNetwork) + "--quiet --out " + out.string() + " " + more;
 }
 
 std::int64_t bytes_of(const Json& json, const char* key) { return json[key].get<std::int64_t>(); }
 
 TEST(Precision, InBf16TrainingFitsItsBudgetAndMemoryChangesNoBit) {
   const TemporaryFolder folder;
-  const Json bounds = plan("--precision bf16 --memory unlimited");
+  const Json bounds = plan_precision("--precision bf16 --memory unlimited");
   const std::int64_t floor = bytes_of(bounds, "floor_bytes");
   std::string expected;
   for (const std::int64_t budget :
@@ -59,8 +59,8 @@ TEST(Precision, ActivationsTakeHalfInBf16) {
       if (line["line"] == "kept activations") bytes = line["bytes"].get<std::int64_t>();
     return bytes;
   };
-  const std::int64_t wide = kept(plan("--memory unlimited"));
-  const std::int64_t narrow = kept(plan("--memory unlimited --precision bf16"));
+  const std::int64_t wide = kept(plan_precision("--memory unlimited"));
+  const std::int64_t narrow = kept(plan_precision("--memory unlimited --precision bf16"));
   ASSERT_GT(wide, 0);
   // Half, and the places of the largest, a byte each in either.
   EXPECT_LE(static_cast<double>(narrow), 0.53 * static_cast<double>(wide));
@@ -112,19 +112,20 @@ TEST_F(ShortRuns, KilledAndResumedEndWithTheSameBytes) {
 }
 
 TEST(Precision, ARefusalNamesItAndKeepsItsWord) {
-  const std::int64_t floor = bytes_of(plan("--memory unlimited"), "floor_bytes");
-  const Json refused = plan("--memory " + std::to_string(floor - 1), 3);
+  const std::int64_t floor = bytes_of(plan_precision("--memory unlimited"), "floor_bytes");
+  const Json refused = plan_precision("--memory " + std::to_string(floor - 1), 3);
   std::int64_t promised = 0;
   for (const Json& lever : refused["levers"])
     if (lever["option"] == "--precision bf16") promised = bytes_of(lever, "floor_bytes");
   ASSERT_GT(promised, 0) << refused["levers"].dump();
   EXPECT_LT(promised, floor);
-  EXPECT_TRUE(plan("--precision bf16 --memory " + std::to_string(promised))["fits"].get<bool>());
+  EXPECT_TRUE(
+      plan_precision("--precision bf16 --memory " + std::to_string(promised))["fits"].get<bool>());
 }
 
 TEST(Precision, OfWhatHasSixteenBitsNothingIsStashed) {
   const Outcome outcome =
-      run_program("plan " + std::string(kNetwork) + "--precision bf16 --stash f16");
+      run_program("plan " + std::string(kPrecisionNetwork) + "--precision bf16 --stash f16");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.output.find("--stash: f16 with --precision bf16"), std::string::npos)
       << outcome.output;
@@ -133,7 +134,7 @@ TEST(Precision, OfWhatHasSixteenBitsNothingIsStashed) {
 TEST(Precision, OtherWordsAreRefused) {
   for (const char* word : {"f16", "BF16", "''", "half"}) {
     const Outcome outcome =
-        run_program("plan " + std::string(kNetwork) + "--precision " + std::string(word));
+        run_program("plan " + std::string(kPrecisionNetwork) + "--precision " + std::string(word));
     EXPECT_EQ(outcome.code, 2) << word;
     EXPECT_NE(outcome.output.find("expected f32 or bf16"), std::string::npos) << outcome.output;
   }

@@ -10,13 +10,13 @@ namespace {
 using Storm = SmallRuns;
 
 // Everything that carries state from step to step, together.
-constexpr const char* kSettings =
+constexpr const char* kStormSettings =
     "--save-every 3 --ema 0.9 --batch 6 --accumulate 2 --augment horizontal_flip,mixup=0.2 "
     "--dropout 0.3 --freeze 'a_*' --unfreeze-after 2 --seed 5";
 
 TEST_F(Storm, OfAHundredKillsWithRandomBudgetsLosesNothing) {
   const Stopwatch watch;
-  ASSERT_EQ(train("whole", kSettings).code, 0);
+  ASSERT_EQ(train("whole", kStormSettings).code, 0);
   const double whole = watch.seconds();
   const std::string best = content(out("whole") / "weights/best.safetensors");
   std::mt19937 random(13);
@@ -28,7 +28,7 @@ TEST_F(Storm, OfAHundredKillsWithRandomBudgetsLosesNothing) {
     // From a little above the smallest budget.
     const std::string memory =
         random() % 4 == 0 ? "unlimited" : std::to_string(36 + random() % 40) + "MiB";
-    const Outcome outcome = train("killed", std::string(kSettings) + " --memory " + memory,
+    const Outcome outcome = train("killed", std::string(kStormSettings) + " --memory " + memory,
                                   "timeout -s KILL " + std::to_string(seconds) + " ");
     expect_sound_checkpoint(out("killed"));
     if (outcome.code != 0) {

@@ -20,11 +20,11 @@ namespace plimsoll {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
+using Json = nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
-json status_of(pid_t pid, const char* state) {
+Json status_of(pid_t pid, const char* state) {
   const auto now = static_cast<double>(std::time(nullptr));
   return {{"pid", pid},
           {"state", state},
@@ -108,8 +108,8 @@ std::map<std::string, std::string> snapshot(const fs::path& folder) {
   return files;
 }
 
-json run_of(const json& list, const std::string& name) {
-  for (const json& run : list.at("runs"))
+Json run_of(const Json& list, const std::string& name) {
+  for (const Json& run : list.at("runs"))
     if (fs::path(run.at("run").get<std::string>()).filename() == name) return run;
   return nullptr;
 }
@@ -133,7 +133,7 @@ TEST(Top, ShowsARunWithItsLedgerAndWhatTheKernelCounts) {
 TEST(Top, ShowsEveryRankOfARunAndWhatItWaitsFor) {
   const TemporaryFolder folder;
   const LivingRun living(folder / "run");
-  json status = status_of(living.pid(), "training");
+  Json status = status_of(living.pid(), "training");
   status["ranks"] = {{{"host", "a"}, {"doing", "training"}, {"step", 120}, {"step_seconds", 0.75}},
                      {{"host", "b"},
                       {"doing", "training, reading p/7.jpg"},
@@ -163,8 +163,8 @@ TEST(Top, FindsRunsByTheirLockAndByTheirFolder) {
   folder.put("runs/nothing/args.toml", "");
   const auto before = snapshot(folder.path());
   const std::string here = "cd " + folder.path().string() + " && ";
-  const json list = json::parse(run_program("top --json", here).output);
-  const json running = run_of(list, "living");
+  const Json list = Json::parse(run_program("top --json", here).output);
+  const Json running = run_of(list, "living");
   EXPECT_EQ(running.at("condition"), "running");
   EXPECT_EQ(running.at("pid"), living.pid());
   EXPECT_EQ(running.at("loss"), 0.8125);
@@ -186,8 +186,8 @@ TEST(Top, LeavesOutRunsThatToldNothingForADay) {
   const TemporaryFolder folder;
   const fs::path old = folder.put("runs/old/status.json", status_of(1, "done").dump());
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(25));
-  const json list =
-      json::parse(run_program("top --json", "cd " + folder.path().string() + " && ").output);
+  const Json list =
+      Json::parse(run_program("top --json", "cd " + folder.path().string() + " && ").output);
   EXPECT_TRUE(run_of(list, "old").is_null());
 }
 
@@ -213,7 +213,7 @@ TEST(Top, RefusesWhatIsNoRunByNamingIt) {
 
 TEST(Top, SendsNoControlCharactersFromFiles) {
   const TemporaryFolder folder;
-  json status = status_of(1, "done");
+  Json status = status_of(1, "done");
   status["model"] = "evil\x1b[2J\x07";
   status["stopped_by"] = "\x1b]0;title";
   folder.put("run/status.json", status.dump());

@@ -27,7 +27,7 @@ Picture decode(std::span<const std::byte> bytes, const DecodeRequest& request = 
 }
 
 // The part of a picture that a rectangle of the image shows, where the picture covers that much.
-Picture part_of(const Picture& picture, const Coverage& coverage, const Rect& rect) {
+Picture part_of_picture(const Picture& picture, const Coverage& coverage, const Rect& rect) {
   Picture part;
   part.reshape(rect.height, rect.width, picture.channels);
   for (std::int64_t y = 0; y < rect.height; ++y)
@@ -71,7 +71,8 @@ TEST(Decode, EveryCropEqualsThatPartOfTheWhole) {
           const Coverage coverage =
               decoder.decode(bytes, name, {.channels = channels, .crop = crop}, picture);
           ASSERT_EQ(coverage.scale, 1);
-          ASSERT_EQ(part_of(picture, coverage, crop).pixels, part_of(whole, {}, crop).pixels)
+          ASSERT_EQ(part_of_picture(picture, coverage, crop).pixels,
+                    part_of_picture(whole, {}, crop).pixels)
               << name << " at " << x << ", " << y << ", channels " << channels;
         }
     }
@@ -96,7 +97,9 @@ TEST(Decode, CropsOfAPhotographEqualThatPartOfTheWhole) {
       };
       const Rect crop{share(whole.width), share(whole.height), whole.width / 2, whole.height / 2};
       const Coverage coverage = decoder.decode(as_bytes(bytes), name, {.crop = crop}, picture);
-      EXPECT_EQ(part_of(picture, coverage, crop).pixels, part_of(whole, {}, crop).pixels) << name;
+      EXPECT_EQ(part_of_picture(picture, coverage, crop).pixels,
+                part_of_picture(whole, {}, crop).pixels)
+          << name;
     }
   }
   EXPECT_GT(photographs, 0);

@@ -16,8 +16,6 @@
 namespace plimsoll::dist {
 namespace {
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 // Posts sends late and in another order, as far as a pair and tag allow, and is slow to tell.
 class FickleTransport final : public Transport {
  public:

@@ -9,8 +9,6 @@
 namespace plimsoll::dist {
 namespace {
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 float value_of(std::size_t tensor, std::int64_t element) {
   return static_cast<float>(tensor * 100'000 + at(element));
 }

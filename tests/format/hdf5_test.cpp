@@ -10,6 +10,7 @@
 #include "format/little_endian.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/complaints.h"
+#include "tests/support/golden_files.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/temporary_folder.h"
 
@@ -19,10 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 
-fs::path golden(const std::string& name) {
-  return fs::path(PLIMSOLL_TESTS_DIR) / "golden" / "interop" / name;
-}
-
 std::vector<std::byte> read_all(const Hdf5File& file, std::size_t tensor) {
   alignas(8) std::array<std::byte, 24> buffer;
   std::vector<std::byte> bytes;
@@ -31,7 +28,7 @@ std::vector<std::byte> read_all(const Hdf5File& file, std::size_t tensor) {
   return bytes;
 }
 
-void read_everything(const fs::path& path) {
+void read_whole_hdf5(const fs::path& path) {
   const Hdf5File file(path);
   for (std::size_t t = 0; t < file.tensors().size(); ++t) read_all(file, t);
 }
@@ -41,7 +38,7 @@ const StoredTensor& tensor_of(const Hdf5File& file, std::string_view path) {
 }
 
 TEST(Hdf5, ReadsAttributesOfTextAndIntegers) {
-  const Hdf5File file(golden("unwritten.h5"));
+  const Hdf5File file(golden_file("interop/unwritten.h5"));
   const Hdf5Object& root = file.root();
   EXPECT_THAT(root.attribute("fixed")->texts, ElementsAre("one", "three"));
   EXPECT_THAT(root.attribute("variable")->texts, ElementsAre("zwei", "drei"));
@@ -54,7 +51,7 @@ TEST(Hdf5, ReadsAttributesOfTextAndIntegers) {
 }
 
 TEST(Hdf5, ListsMembersByName) {
-  const Hdf5File file(golden("many.h5"));
+  const Hdf5File file(golden_file("interop/many.h5"));
   const Hdf5Object* many = file.root().find("many");
   ASSERT_NE(many, nullptr);
   ASSERT_EQ(many->members.size(), 40U);
@@ -66,7 +63,7 @@ TEST(Hdf5, ListsMembersByName) {
 }
 
 TEST(Hdf5, ReadsNumbersOfEveryKindItKnows) {
-  const Hdf5File file(golden("unwritten.h5"));
+  const Hdf5File file(golden_file("interop/unwritten.h5"));
   EXPECT_EQ(tensor_of(file, "f16").type, ElementType::f16);
   EXPECT_EQ(tensor_of(file, "i8").type, ElementType::i8);
   EXPECT_EQ(tensor_of(file, "scalar").type, ElementType::i64);
@@ -78,31 +75,32 @@ TEST(Hdf5, ReadsNumbersOfEveryKindItKnows) {
 }
 
 TEST(Hdf5, ReadsWhatWasNeverWrittenAsZeros) {
-  const Hdf5File file(golden("unwritten.h5"));
+  const Hdf5File file(golden_file("interop/unwritten.h5"));
   EXPECT_THAT(tensor_of(file, "x").shape, ElementsAre(3, 5));
   EXPECT_EQ(read_all(file, *file.root().find("x")->tensor), std::vector<std::byte>(60));
 }
 
 TEST(Hdf5, ReadsAFileInsideAnother) {
   const TemporaryFolder folder;
-  const std::string inner = read_file(golden("unwritten.h5"), 1_MiB);
+  const std::string inner = read_file(golden_file("interop/unwritten.h5"), 1_MiB);
   const fs::path path = folder.put("x", "before" + inner + "behind");
   const Hdf5File file(path, 6, static_cast<std::int64_t>(inner.size()));
-  EXPECT_EQ(file.tensors(), Hdf5File(golden("unwritten.h5")).tensors());
+  EXPECT_EQ(file.tensors(), Hdf5File(golden_file("interop/unwritten.h5")).tensors());
   EXPECT_EQ(read_all(file, *file.root().find("scalar")->tensor).front(), std::byte{7});
   EXPECT_COMPLAINT(Hdf5File(path, 6, 1 << 20), DataError, "expected 1048576 at byte 6");
 }
 
 TEST(Hdf5, RefusesByNameWhatItDoesNotRead) {
-  EXPECT_COMPLAINT(Hdf5File(golden("chunked.h5")), DataError, "a chunked dataset");
-  EXPECT_COMPLAINT(Hdf5File(golden("compressed.h5")), DataError, "compressed or filtered");
-  EXPECT_COMPLAINT(Hdf5File(golden("latest.h5")), DataError, "superblock of version");
-  EXPECT_COMPLAINT(Hdf5File(golden("soft_link.h5")), DataError, "soft link");
-  EXPECT_COMPLAINT(Hdf5File(golden("external_link.h5")), DataError, "newer format");
-  EXPECT_COMPLAINT(Hdf5File(golden("cycle.h5")), DataError, "a cycle");
-  EXPECT_COMPLAINT(Hdf5File(golden("tiny.keras")), DataError, "no signature of HDF5");
+  EXPECT_COMPLAINT(Hdf5File(golden_file("interop/chunked.h5")), DataError, "a chunked dataset");
+  EXPECT_COMPLAINT(Hdf5File(golden_file("interop/compressed.h5")), DataError,
+                   "compressed or filtered");
+  EXPECT_COMPLAINT(Hdf5File(golden_file("interop/latest.h5")), DataError, "superblock of version");
+  EXPECT_COMPLAINT(Hdf5File(golden_file("interop/soft_link.h5")), DataError, "soft link");
+  EXPECT_COMPLAINT(Hdf5File(golden_file("interop/external_link.h5")), DataError, "newer format");
+  EXPECT_COMPLAINT(Hdf5File(golden_file("interop/cycle.h5")), DataError, "a cycle");
+  EXPECT_COMPLAINT(Hdf5File(golden_file("interop/tiny.keras")), DataError, "no signature of HDF5");
   try {
-    const Hdf5File file(golden("chunked.h5"));
+    const Hdf5File file(golden_file("interop/chunked.h5"));
   } catch (const DataError& error) {
     EXPECT_THAT(error.complaint().hint, testing::HasSubstr("h5py's defaults"));
   }
@@ -110,7 +108,7 @@ TEST(Hdf5, RefusesByNameWhatItDoesNotRead) {
 
 TEST(Hdf5, RefusesShapesLargerThanTheFile) {
   const TemporaryFolder folder;
-  const std::string whole = read_file(golden("unwritten.h5"), 1_MiB);
+  const std::string whole = read_file(golden_file("interop/unwritten.h5"), 1_MiB);
   // The shape [3, 5] of a dataset that takes no room in the file.
   std::string shape;
   append_little_endian(shape, 3, 8);
@@ -134,15 +132,15 @@ TEST(Hdf5, RefusesShapesLargerThanTheFile) {
 
 TEST(Hdf5, RefusesEveryTruncation) {
   const TemporaryFolder folder;
-  const std::string whole = read_file(golden("tiny.weights.h5"), 1_MiB);
+  const std::string whole = read_file(golden_file("interop/tiny.weights.h5"), 1_MiB);
   for (std::size_t part = 0; part < 50; ++part)
-    EXPECT_COMPLAINT(read_everything(folder.put("cut", whole.substr(0, whole.size() * part / 50))),
+    EXPECT_COMPLAINT(read_whole_hdf5(folder.put("cut", whole.substr(0, whole.size() * part / 50))),
                      DataError, "cut");
 }
 
 TEST(Hdf5, SurvivesABitFlippedInEveryByte) {
   const TemporaryFolder folder;
-  const std::string whole = read_file(golden("unwritten.h5"), 1_MiB);
+  const std::string whole = read_file(golden_file("interop/unwritten.h5"), 1_MiB);
   const fs::path path = folder.put("damaged", whole);
   const std::int64_t peak = peak_of_allocations([&] {
     for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -154,7 +152,7 @@ TEST(Hdf5, SurvivesABitFlippedInEveryByte) {
       };
       flip(static_cast<char>(whole[at] ^ 1 << at % 8));
       try {
-        read_everything(path);
+        read_whole_hdf5(path);
       } catch (const DataError&) {
       }
       flip(whole[at]);
@@ -173,7 +171,7 @@ TEST(Hdf5, ReadsRealFiles) {
   for (const auto& [name, tensors] : files) {
     SHARED_DATA_OR_SKIP(path, "keras/" + name);
     EXPECT_EQ(Hdf5File(path).tensors().size(), tensors) << name;
-    EXPECT_NO_THROW(read_everything(path)) << name;
+    EXPECT_NO_THROW(read_whole_hdf5(path)) << name;
   }
 }
 

@@ -51,7 +51,7 @@ std::vector<std::byte> read_all(const SafetensorsReader& reader, std::string_vie
   return bytes;
 }
 
-void read_everything(const fs::path& path) {
+void read_whole_safetensors(const fs::path& path) {
   const SafetensorsReader reader(path);
   for (const StoredTensor& tensor : reader.tensors()) read_all(reader, tensor.name, 16);
 }
@@ -124,7 +124,7 @@ TEST(Safetensors, RefusesEveryTruncation) {
   const std::string whole = read_file(write_sample(folder / "x", 64), 1_MiB);
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const fs::path path = folder.put("cut", whole.substr(0, size));
-    EXPECT_COMPLAINT(read_everything(path), DataError, "cut");
+    EXPECT_COMPLAINT(read_whole_safetensors(path), DataError, "cut");
   }
 }
 

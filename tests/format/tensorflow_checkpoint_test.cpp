@@ -5,18 +5,15 @@
 #include <array>
 #include <cstring>
 
+#include "tests/format/counting.h"
 #include "tests/support/complaints.h"
+#include "tests/support/golden_files.h"
 #include "tests/support/temporary_folder.h"
 
 namespace plimsoll {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Written by tools/golden/make_tensorflow_files.py.
-fs::path golden(const std::string& name) {
-  return fs::path(PLIMSOLL_TESTS_DIR) / "golden/tensorflow" / name;
-}
 
 const StoredTensor& find(const TensorflowCheckpoint& file, std::string_view name) {
   for (const StoredTensor& tensor : file.tensors())
@@ -42,14 +39,7 @@ std::vector<T> elements_of(const TensorflowCheckpoint& file, std::string_view na
   return elements;
 }
 
-template <class T>
-std::vector<T> counting(T first, int count) {
-  std::vector<T> values;
-  for (int i = 0; i < count; ++i) values.push_back(first + static_cast<T>(i));
-  return values;
-}
-
-void read_everything(const fs::path& path) {
+void read_whole_checkpoint(const fs::path& path) {
   const TensorflowCheckpoint file(path);
   for (std::size_t t = 0; t < file.tensors().size(); ++t) bytes_of(file, t);
 }
@@ -57,7 +47,7 @@ void read_everything(const fs::path& path) {
 TEST(TensorflowCheckpoint, ReadsBothFormatsByAnyOfTheirNames) {
   for (const char* name : {"v1.ckpt", "v2.ckpt", "v2.ckpt.index", "v2.ckpt.data-00000-of-00001"}) {
     SCOPED_TRACE(name);
-    const TensorflowCheckpoint file(golden(name));
+    const TensorflowCheckpoint file(golden_file(std::string("tensorflow/") + name));
     EXPECT_EQ(file.format(), name[1] - '0');
     ASSERT_EQ(file.tensors().size(), 8U);
     EXPECT_EQ(find(file, "Net/Conv2d_1a/weights").shape, (std::vector<std::int64_t>{2, 2, 3, 4}));
@@ -73,33 +63,36 @@ TEST(TensorflowCheckpoint, ReadsBothFormatsByAnyOfTheirNames) {
 }
 
 TEST(TensorflowCheckpoint, RefusesVariablesInSlices) {
-  EXPECT_COMPLAINT(TensorflowCheckpoint(golden("sliced1.ckpt")), DataError, "slices");
-  EXPECT_COMPLAINT(TensorflowCheckpoint(golden("sliced2.ckpt")), DataError, "slices");
+  EXPECT_COMPLAINT(TensorflowCheckpoint(golden_file("tensorflow/sliced1.ckpt")), DataError,
+                   "slices");
+  EXPECT_COMPLAINT(TensorflowCheckpoint(golden_file("tensorflow/sliced2.ckpt")), DataError,
+                   "slices");
 }
 
 TEST(TensorflowCheckpoint, NamesWhatIsNotThere) {
   const TemporaryFolder folder;
   EXPECT_COMPLAINT(TensorflowCheckpoint(folder / "absent"), DataError, "absent");
-  folder.put("x.index", read_file(golden("v2.ckpt.index"), 1_MiB));
+  folder.put("x.index", read_file(golden_file("tensorflow/v2.ckpt.index"), 1_MiB));
   EXPECT_COMPLAINT(TensorflowCheckpoint(folder / "x"), DataError, "x.data-00000-of-00001");
 }
 
 TEST(TensorflowCheckpoint, RefusesEveryTruncation) {
   const TemporaryFolder folder;
-  const std::string table = read_file(golden("v1.ckpt"), 1_MiB);
+  const std::string table = read_file(golden_file("tensorflow/v1.ckpt"), 1_MiB);
   for (std::size_t size = 0; size < table.size(); size += 43)
-    EXPECT_COMPLAINT(read_everything(folder.put("cut", table.substr(0, size))), DataError, "cut");
-  const std::string data = read_file(golden("v2.ckpt.data-00000-of-00001"), 1_MiB);
-  folder.put("x.index", read_file(golden("v2.ckpt.index"), 1_MiB));
+    EXPECT_COMPLAINT(read_whole_checkpoint(folder.put("cut", table.substr(0, size))), DataError,
+                     "cut");
+  const std::string data = read_file(golden_file("tensorflow/v2.ckpt.data-00000-of-00001"), 1_MiB);
+  folder.put("x.index", read_file(golden_file("tensorflow/v2.ckpt.index"), 1_MiB));
   for (std::size_t size = 0; size < data.size(); size += 43) {
     folder.put("x.data-00000-of-00001", data.substr(0, size));
-    EXPECT_COMPLAINT(read_everything(folder / "x"), DataError, "expected it within the file");
+    EXPECT_COMPLAINT(read_whole_checkpoint(folder / "x"), DataError, "expected it within the file");
   }
 }
 
 TEST(TensorflowCheckpoint, NoticesEveryFlippedBit) {
   const TemporaryFolder folder;
-  const std::string table = read_file(golden("v1.ckpt"), 1_MiB);
+  const std::string table = read_file(golden_file("tensorflow/v1.ckpt"), 1_MiB);
   // Behind the footer's two places there is only padding.
   for (std::size_t at = 0; at < table.size() - 48; at += 3) {
     std::string damaged = table;
@@ -107,18 +100,18 @@ TEST(TensorflowCheckpoint, NoticesEveryFlippedBit) {
     const fs::path path = folder.put("damaged", damaged);
     // The block of statistics is never read.
     try {
-      read_everything(path);
+      read_whole_checkpoint(path);
       EXPECT_GT(at, table.size() - 200) << at;
     } catch (const DataError&) {
     }
   }
-  const std::string data = read_file(golden("v2.ckpt.data-00000-of-00001"), 1_MiB);
-  folder.put("x.index", read_file(golden("v2.ckpt.index"), 1_MiB));
+  const std::string data = read_file(golden_file("tensorflow/v2.ckpt.data-00000-of-00001"), 1_MiB);
+  folder.put("x.index", read_file(golden_file("tensorflow/v2.ckpt.index"), 1_MiB));
   for (std::size_t at = 0; at < data.size(); at += 7) {
     std::string damaged = data;
     damaged[at] = static_cast<char>(damaged[at] ^ 1 << at % 8);
     folder.put("x.data-00000-of-00001", damaged);
-    EXPECT_COMPLAINT(read_everything(folder / "x"), DataError, "do not match their checksum");
+    EXPECT_COMPLAINT(read_whole_checkpoint(folder / "x"), DataError, "do not match their checksum");
   }
 }
 

@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "base/files.h"
+#include "tests/format/counting.h"
 #include "tests/support/complaints.h"
+#include "tests/support/golden_files.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/temporary_folder.h"
 
@@ -13,9 +15,6 @@ namespace plimsoll {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Written by tools/golden/make_torch_files.py.
-fs::path golden(const char* name) { return fs::path(PLIMSOLL_TESTS_DIR) / "golden/torch" / name; }
 
 std::size_t index_of(const TorchFile& file, std::string_view name) {
   for (std::size_t t = 0; t < file.tensors().size(); ++t)
@@ -40,14 +39,7 @@ std::vector<T> elements_of(const TorchFile& file, std::string_view name, std::si
   return elements;
 }
 
-template <class T>
-std::vector<T> counting(T first, int count) {
-  std::vector<T> values;
-  for (int i = 0; i < count; ++i) values.push_back(first + static_cast<T>(i));
-  return values;
-}
-
-void read_everything(const fs::path& path) {
+void read_whole_torch_file(const fs::path& path) {
   const TorchFile file(path);
   for (std::size_t t = 0; t < file.tensors().size(); ++t) bytes_of(file, t, 64);
 }
@@ -55,7 +47,7 @@ void read_everything(const fs::path& path) {
 TEST(TorchFile, ReadsEveryFormAlike) {
   for (const char* name : {"archive.pth", "old.pth", "protocol4.pth", "wrapped.pth"}) {
     SCOPED_TRACE(name);
-    const TorchFile file(golden(name));
+    const TorchFile file(golden_file(std::string("torch/") + name));
     ASSERT_EQ(file.tensors().size(), 12U);
     EXPECT_EQ(
         file.tensors()[0],
@@ -77,34 +69,35 @@ TEST(TorchFile, ReadsEveryFormAlike) {
     EXPECT_EQ(file.tensors()[index_of(file, "bool")].type, ElementType::boolean);
     EXPECT_TRUE(elements_of<float>(file, "none").empty());
   }
-  EXPECT_TRUE(TorchFile(golden("archive.pth")).is_archive());
-  EXPECT_FALSE(TorchFile(golden("old.pth")).is_archive());
+  EXPECT_TRUE(TorchFile(golden_file("torch/archive.pth")).is_archive());
+  EXPECT_FALSE(TorchFile(golden_file("torch/old.pth")).is_archive());
 }
 
 TEST(TorchFile, RunsNothingThatAFileCalls) {
-  EXPECT_COMPLAINT(TorchFile(golden("attack.pth")), DataError, "calls posix.system");
-  EXPECT_COMPLAINT(TorchFile(golden("attack.pkl")), DataError, "what torch.save writes");
+  EXPECT_COMPLAINT(TorchFile(golden_file("torch/attack.pth")), DataError, "calls posix.system");
+  EXPECT_COMPLAINT(TorchFile(golden_file("torch/attack.pkl")), DataError, "what torch.save writes");
 }
 
 TEST(TorchFile, RefusesEveryTruncation) {
   const TemporaryFolder folder;
   for (const char* name : {"archive.pth", "old.pth"}) {
-    const std::string whole = read_file(golden(name), 1_MiB);
+    const std::string whole = read_file(golden_file(std::string("torch/") + name), 1_MiB);
     for (std::size_t size = 0; size < whole.size(); size += whole.size() / 200)
-      EXPECT_COMPLAINT(read_everything(folder.put("cut", whole.substr(0, size))), DataError, "cut");
+      EXPECT_COMPLAINT(read_whole_torch_file(folder.put("cut", whole.substr(0, size))), DataError,
+                       "cut");
   }
 }
 
 TEST(TorchFile, SurvivesEveryFlippedBit) {
   const TemporaryFolder folder;
   for (const char* name : {"archive.pth", "old.pth"}) {
-    const std::string whole = read_file(golden(name), 1_MiB);
+    const std::string whole = read_file(golden_file(std::string("torch/") + name), 1_MiB);
     for (std::size_t at = 0; at < whole.size(); at += 3) {
       std::string damaged = whole;
       damaged[at] = static_cast<char>(damaged[at] ^ 1 << at % 8);
       const fs::path path = folder.put("damaged", damaged);
       try {
-        read_everything(path);
+        read_whole_torch_file(path);
       } catch (const DataError&) {
       }
     }
@@ -146,7 +139,7 @@ TEST(TorchFile, ReadsAPublishedFile) {
   EXPECT_EQ(file.tensors().front(),
             (StoredTensor{
                 .name = "_conv_stem.weight", .type = ElementType::f32, .shape = {32, 3, 3, 3}}));
-  EXPECT_NO_THROW(read_everything(path));
+  EXPECT_NO_THROW(read_whole_torch_file(path));
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ std::string archive_of(const std::vector<Claim>& claims, std::string comment = "
   return file + comment;
 }
 
-void read_everything(const fs::path& path) {
+void read_whole_zip(const fs::path& path) {
   const ZipReader reader(path);
   for (const ZipEntry& entry : reader.entries()) reader.read(entry, 1_MiB);
 }
@@ -187,7 +187,7 @@ TEST(Zip, RefusesNamesThatLeaveTheirFolder) {
 TEST(Zip, SaysWhatIsWrongWithAnArchive) {
   const TemporaryFolder folder;
   const auto open = [&](const std::vector<Claim>& claims) {
-    read_everything(folder.put("x", archive_of(claims)));
+    read_whole_zip(folder.put("x", archive_of(claims)));
   };
   const auto changed = [](Claim claim, auto change) {
     change(claim);
@@ -248,7 +248,7 @@ TEST(Zip, RefusesEveryTruncation) {
   const TemporaryFolder folder;
   const std::string whole = archive_of({stored("a", "plain"), packed("b", std::string(99, 'b'))});
   for (std::size_t size = 0; size < whole.size(); ++size)
-    EXPECT_COMPLAINT(read_everything(folder.put("cut", whole.substr(0, size))), DataError, "cut");
+    EXPECT_COMPLAINT(read_whole_zip(folder.put("cut", whole.substr(0, size))), DataError, "cut");
 }
 
 TEST(Zip, SurvivesABitFlippedInEveryByte) {
@@ -260,7 +260,7 @@ TEST(Zip, SurvivesABitFlippedInEveryByte) {
       damaged[at] = static_cast<char>(damaged[at] ^ 1 << at % 8);
       const fs::path path = folder.put("damaged", damaged);
       try {
-        read_everything(path);
+        read_whole_zip(path);
       } catch (const DataError&) {
       }
     }

@@ -1,6 +1,6 @@
 // torchvision's Faster R-CNNs: every weight finds its own, whatever version wrote the file, and
 // what reads a region does so in our order.
-#include "tests/interop/detector_files.h"
+#include "tests/interop/torch_files.h"
 
 namespace plimsoll {
 namespace {
@@ -8,7 +8,7 @@ namespace {
 using interop::ImportedFile;
 
 // As torchvision named them before 0.14.
-std::string old_name(std::string name) {
+std::string old_fasterrcnn_name(std::string name) {
   const std::string conv = "rpn.head.conv.";
   if (name.starts_with(conv)) return name.erase(conv.size(), 4);
   for (const std::string level : {"backbone.fpn.inner_blocks.", "backbone.fpn.layer_blocks."})
@@ -20,7 +20,7 @@ TEST(FasterrcnnNames, OfEveryVersionAreFound) {
   for (const bool old : {false, true}) {
     std::vector<StoredTensor> tensors = torch_tensors("fasterrcnn_r50", 90);
     if (old)
-      for (StoredTensor& tensor : tensors) tensor.name = old_name(tensor.name);
+      for (StoredTensor& tensor : tensors) tensor.name = old_fasterrcnn_name(tensor.name);
     const ImportedFile file = named(tensors);
     EXPECT_EQ(file.network, "fasterrcnn_r50");
     EXPECT_EQ(file.preprocessing, "torch");

@@ -12,6 +12,7 @@
 #include "interop/match.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/complaints.h"
+#include "tests/support/golden_files.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/temporary_folder.h"
 
@@ -20,10 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::ElementsAre;
-
-fs::path golden(const std::string& name) {
-  return fs::path(PLIMSOLL_TESTS_DIR) / "golden" / "interop" / name;
-}
 
 float first_of(const ImportedFile& file, std::size_t tensor) {
   alignas(8) std::array<std::byte, 1024> buffer;
@@ -69,7 +66,7 @@ nn::Layer layer_of(const std::string& name, const std::string& type,
 }
 
 TEST(KerasFiles, ArchivesHaveLayersInTheModelsOrder) {
-  const ImportedFile file = open_imported(golden("tiny.keras"));
+  const ImportedFile file = open_imported(golden_file("interop/tiny.keras"));
   EXPECT_EQ(text_of(file), kTiny);
   EXPECT_EQ(file.naming, Naming::order);
   EXPECT_EQ(file.format, "Keras archive");
@@ -80,7 +77,7 @@ TEST(KerasFiles, ArchivesHaveLayersInTheModelsOrder) {
 }
 
 TEST(KerasFiles, LegacyModelsAreReadTheSame) {
-  const ImportedFile file = open_imported(golden("tiny.h5"));
+  const ImportedFile file = open_imported(golden_file("interop/tiny.h5"));
   EXPECT_EQ(text_of(file), kTiny);
   EXPECT_EQ(file.format, "Keras HDF5 model");
   EXPECT_THAT(file.description, testing::HasSubstr("\"Functional\""));
@@ -88,7 +85,7 @@ TEST(KerasFiles, LegacyModelsAreReadTheSame) {
 }
 
 TEST(KerasFiles, WeightsWithoutADescriptionGoByClassAndNumber) {
-  const ImportedFile file = open_imported(golden("tiny.weights.h5"));
+  const ImportedFile file = open_imported(golden_file("interop/tiny.weights.h5"));
   EXPECT_EQ(file.naming, Naming::classes);
   EXPECT_EQ(file.description, "");
   std::vector<std::string> sorted = text_of(file);
@@ -117,9 +114,9 @@ TEST(KerasFiles, WeightsWithoutADescriptionGoByClassAndNumber) {
 
 TEST(KerasFiles, OlderAndShorterKindsAreRead) {
   const std::vector<std::string> plain = {"a: kernel=0 bias=1", "b: kernel=2 bias=3"};
-  EXPECT_EQ(text_of(open_imported(golden("plain_legacy_weights.h5"))), plain);
-  EXPECT_EQ(text_of(open_imported(golden("plain_2_13.weights.h5"))), plain);
-  const ImportedFile half = open_imported(golden("bfloat16.weights.h5"));
+  EXPECT_EQ(text_of(open_imported(golden_file("interop/plain_legacy_weights.h5"))), plain);
+  EXPECT_EQ(text_of(open_imported(golden_file("interop/plain_2_13.weights.h5"))), plain);
+  const ImportedFile half = open_imported(golden_file("interop/bfloat16.weights.h5"));
   ASSERT_EQ(half.layers.size(), 2U);
   EXPECT_EQ(half.tensors->tensors()[half.layers[0].weights[0].tensor].type, ElementType::bf16);
 }
@@ -150,7 +147,8 @@ TEST(KerasFiles, OptimizersKeepWhatTheyRemember) {
   };
   for (const OptimizerCase& one : cases)
     for (const char* ending : {".keras", ".h5"}) {
-      const ImportedFile file = open_imported(golden(one.name + ending));
+      const ImportedFile file =
+          open_imported(golden_file(std::string("interop/") + one.name + ending));
       EXPECT_EQ(file.optimizer.name, one.name);
       EXPECT_EQ(file.optimizer.steps, 4);
       std::vector<std::string> slots;
@@ -167,14 +165,14 @@ TEST(KerasFiles, OptimizersKeepWhatTheyRemember) {
 
 TEST(KerasFiles, WhatANormalizationSubtractsBecomesPreprocessing) {
   for (const char* name : {"prepared.keras", "prepared.h5"}) {
-    const ImportedFile file = open_imported(golden(name));
+    const ImportedFile file = open_imported(golden_file(std::string("interop/") + name));
     const zoo::Network network = make_network(file.description, name);
     EXPECT_EQ(network.preprocessing, "torch") << name;
     ASSERT_EQ(file.layers.size(), 2U) << name;
     EXPECT_EQ(file.layers[0].name, "conv") << name;
     EXPECT_THAT(file.others, ElementsAre()) << name;
   }
-  const ImportedFile alone = open_imported(golden("prepared.weights.h5"));
+  const ImportedFile alone = open_imported(golden_file("interop/prepared.weights.h5"));
   EXPECT_EQ(alone.layers.size(), 2U);
   EXPECT_EQ(alone.others.size(), 3U) << "mean, variance and count";
 }
@@ -254,15 +252,16 @@ TEST(KerasFiles, DeepAndWideDescriptionsTakeLittleMemory) {
 }
 
 TEST(KerasFiles, SaysWhatIsNotKeras) {
-  EXPECT_COMPLAINT(open_imported(golden("unwritten.h5")), DataError, "without layers of Keras");
-  EXPECT_COMPLAINT(open_imported(golden("chunked.h5")), DataError, "chunked");
-  EXPECT_COMPLAINT(open_imported(golden("cycle.h5")), DataError, "cycle");
+  EXPECT_COMPLAINT(open_imported(golden_file("interop/unwritten.h5")), DataError,
+                   "without layers of Keras");
+  EXPECT_COMPLAINT(open_imported(golden_file("interop/chunked.h5")), DataError, "chunked");
+  EXPECT_COMPLAINT(open_imported(golden_file("interop/cycle.h5")), DataError, "cycle");
 }
 
 TEST(KerasFiles, DamageIsRefusedOrHarmless) {
   const TemporaryFolder folder;
   for (const char* name : {"sgd.keras", "sgd.h5", "plain_2_13.weights.h5"}) {
-    const std::string whole = read_file(golden(name), 1_MiB);
+    const std::string whole = read_file(golden_file(std::string("interop/") + name), 1_MiB);
     for (std::size_t part = 0; part < 50; ++part)
       EXPECT_COMPLAINT(open_imported(folder.put("cut", whole.substr(0, whole.size() * part / 50))),
                        DataError, "cut");

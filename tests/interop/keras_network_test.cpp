@@ -28,8 +28,8 @@ std::string text_of(const std::filesystem::path& path) {
 }
 
 // The layers with weights in Keras's order.
-std::vector<nn::Layer> layers_of(const zoo::Network& network, zoo::Options options,
-                                 nn::Mode mode = nn::Mode::training) {
+std::vector<nn::Layer> keras_layers(const zoo::Network& network, zoo::Options options,
+                                    nn::Mode mode = nn::Mode::training) {
   nn::Builder net(op_table(), {.channels = network.channels, .image = network.image}, mode);
   const nn::Heads heads = network.build(net, options);
   return heads.logits ? nn::in_keras_order(net.layers(), {net.source_of(heads.logits)})
@@ -38,7 +38,7 @@ std::vector<nn::Layer> layers_of(const zoo::Network& network, zoo::Options optio
 
 std::vector<nn::Parameter> parameters_of(const zoo::Network& network, zoo::Options options) {
   std::vector<nn::Parameter> all;
-  for (const nn::Layer& layer : layers_of(network, options))
+  for (const nn::Layer& layer : keras_layers(network, options))
     all.insert(all.end(), layer.parameters.begin(), layer.parameters.end());
   return all;
 }
@@ -110,7 +110,7 @@ TEST(KerasNetwork, ASequentialOfKeras2IsBuilt) {
   SHARED_DATA_OR_SKIP(path, "keras/dog_cat_model.json");
   const zoo::Network network = make_network(text_of(path), "dog_cat");
   EXPECT_EQ(network.classes, 2);
-  const std::vector<nn::Layer> layers = layers_of(network, {.classes = 2});
+  const std::vector<nn::Layer> layers = keras_layers(network, {.classes = 2});
   EXPECT_EQ(layers[1].name, "conv2d_1");
   EXPECT_EQ(layers.back().name, "dense_2") << "the sigmoid behind it is the task's";
 }
@@ -129,7 +129,7 @@ TEST(KerasNetwork, DropoutMayBeAskedFor) {
       make_network(sequential({kConv, layer("Dropout", "early", {{"rate", 0.1}}), kFlat,
                                layer("Dropout", "late", {{"rate", 0.2}}), kDense}),
                    "here");
-  for (const nn::Layer& layer : layers_of(network, {.classes = 3, .dropout = 0.7})) {
+  for (const nn::Layer& layer : keras_layers(network, {.classes = 3, .dropout = 0.7})) {
     if (layer.type != "Dropout") continue;
     EXPECT_EQ(layer.config.real("rate"), layer.name == "late" ? 0.7 : 0.1);
   }
@@ -171,7 +171,7 @@ TEST(KerasNetwork, BrokenDescriptionsAreRefusedWithTheirPlace) {
   EXPECT_COMPLAINT(make_network(sequential({layer("MaxPooling2D", "pool"), kFlat}), "headless"),
                    UsageError, "include_top");
   // As many numbers as a map of four filters has.
-  EXPECT_COMPLAINT(layers_of(make_network(sequential({kConv, kFlat}), "flat"), {.classes = 4}),
+  EXPECT_COMPLAINT(keras_layers(make_network(sequential({kConv, kFlat}), "flat"), {.classes = 4}),
                    UsageError, "the network ends in a tensor of shape 1x144");
 }
 
@@ -235,7 +235,7 @@ TEST(KerasNetwork, ModelsInsideModelsCannotGrowWithoutEnd) {
 TEST(KerasDescription, IsReadBackAsTheSameNetwork) {
   for (const zoo::Network& network : zoo::networks()) {
     SCOPED_TRACE(network.name);
-    const std::vector<nn::Layer> ours = layers_of(network, {.classes = 7});
+    const std::vector<nn::Layer> ours = keras_layers(network, {.classes = 7});
     if (network.anchor_base > 0) {
       EXPECT_COMPLAINT(interop::keras_description(network.name, ours, ""), UsageError,
                        "a detector, which ends in scores and deltas");
@@ -247,7 +247,7 @@ TEST(KerasDescription, IsReadBackAsTheSameNetwork) {
     const zoo::Network again = make_network(text, "again");
     EXPECT_EQ(again.classes, 7);
     EXPECT_EQ(again.channels, network.channels);
-    std::vector<nn::Layer> theirs = layers_of(again, {.classes = 7});
+    std::vector<nn::Layer> theirs = keras_layers(again, {.classes = 7});
     // PyTorch's padding has no word in Keras: it is `same` where that is the same, or its zeros are
     // a layer.
     const bool has_words = !network.name.ends_with("_torch") && network.name != "resnet_v1_50";
@@ -267,10 +267,10 @@ TEST(KerasDescription, IsReadBackAsTheSameNetwork) {
 TEST(KerasDescription, KeepsLayersThatAreCalledSeveralTimes) {
   for (const nlohmann::json& golden : tests::load_golden("keras_networks")) {
     const zoo::Network network = make_network(golden["description"].dump(), "golden");
-    const std::vector<nn::Layer> ours = layers_of(network, {.classes = 7});
+    const std::vector<nn::Layer> ours = keras_layers(network, {.classes = 7});
     const zoo::Network again =
         make_network(interop::keras_description(network.name, ours, ""), "again");
-    const std::vector<nn::Layer> theirs = layers_of(again, {.classes = 7});
+    const std::vector<nn::Layer> theirs = keras_layers(again, {.classes = 7});
     ASSERT_EQ(theirs.size(), ours.size());
     for (std::size_t i = 0; i < ours.size(); ++i) {
       EXPECT_EQ(theirs[i].name, ours[i].name);

@@ -10,16 +10,13 @@
 #include "interop/imported_file.h"
 #include "interop/match.h"
 #include "tests/support/complaints.h"
+#include "tests/support/golden_files.h"
 #include "tests/support/temporary_folder.h"
 
 namespace plimsoll::interop {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path golden(const std::string& name) {
-  return fs::path(PLIMSOLL_TESTS_DIR) / "golden" / "interop" / name;
-}
 
 // The network of tiny.keras, with weights of its own.
 class TinyNetwork {
@@ -84,7 +81,7 @@ TEST(KerasWriter, FilesOfEveryFormHoldTheWeights) {
   const char* said = std::getenv("PLIMSOLL_KERAS_EXPORT");
   const fs::path folder = said != nullptr ? fs::path(said) : temporary.path();
   TinyNetwork network;
-  const ImportedFile original = open_imported(golden("tiny.keras"));
+  const ImportedFile original = open_imported(golden_file("interop/tiny.keras"));
   const Matching matching = match(original, network.layers());
   ASSERT_TRUE(matching.mismatches.empty());
   load(original, matching.matches, network.weights());
@@ -108,7 +105,7 @@ TEST(KerasWriter, FilesOfEveryFormHoldTheWeights) {
 TEST(KerasWriter, WritesTheSameBytesAgain) {
   const TemporaryFolder folder;
   TinyNetwork network;
-  const std::string description = open_imported(golden("tiny.keras")).description;
+  const std::string description = open_imported(golden_file("interop/tiny.keras")).description;
   for (const char* name : {"a", "b"})
     write_keras(folder / name, KerasForm::archive, description, network.layers(),
                 network.weights());

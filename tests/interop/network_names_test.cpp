@@ -8,6 +8,7 @@
 #include "interop/match.h"
 #include "interop/readers.h"
 #include "ops/table.h"
+#include "tests/interop/torch_files.h"
 #include "tests/support/listed_tensors.h"
 #include "zoo/zoo.h"
 
@@ -16,33 +17,14 @@ namespace {
 
 using interop::ImportedFile;
 
-std::vector<nn::Layer> layers_of(const std::string& network) {
+std::vector<nn::Layer> classifier_layers(const std::string& network) {
   nn::Builder net(op_table(), {.image = 299}, nn::Mode::inference);
   zoo::find_network(network).build(net, {});
   return net.layers();
 }
 
-// The weights of a network of ours as PyTorch stores them.
-std::vector<StoredTensor> torch_tensors(const std::string& network) {
-  const std::map<std::string, std::string> words = {{"kernel", "weight"},
-                                                    {"gamma", "weight"},
-                                                    {"bias", "bias"},
-                                                    {"beta", "bias"},
-                                                    {"moving_mean", "running_mean"},
-                                                    {"moving_variance", "running_var"}};
-  std::vector<StoredTensor> tensors;
-  for (const nn::Layer& layer : layers_of(network))
-    for (const nn::Parameter& parameter : layer.parameters) {
-      std::vector<std::int64_t> shape(parameter.spec.shape.begin(), parameter.spec.shape.end());
-      if (shape.size() == 2) std::swap(shape[0], shape[1]);
-      const std::string word = parameter.name.substr(parameter.name.rfind('/') + 1);
-      tensors.push_back({.name = layer.name + "." + words.at(word), .shape = shape});
-    }
-  return tensors;
-}
-
-void expect_all_matched(const ImportedFile& file) {
-  const std::vector<nn::Layer> layers = layers_of(file.network);
+void expect_classifier_matched(const ImportedFile& file) {
+  const std::vector<nn::Layer> layers = classifier_layers(file.network);
   const interop::Matching matching = interop::match(file, layers);
   for (const interop::Mismatch& mismatch : matching.mismatches)
     ADD_FAILURE() << mismatch.ours << " | " << mismatch.theirs;
@@ -53,19 +35,19 @@ TEST(NetworkNames, OfTorchvisionAreFound) {
   for (const std::string network :
        {"resnet50_torch", "inception_v3_torch", "mobilenet_v2_torch", "googlenet_torch"}) {
     SCOPED_TRACE(network);
-    std::vector<StoredTensor> tensors = torch_tensors(network);
+    std::vector<StoredTensor> tensors = torch_tensors(classifier_layers(network));
     tensors.push_back({.name = "AuxLogits.fc.weight", .shape = {1000, 768}});
     std::ranges::sort(tensors, {}, &StoredTensor::name);  // as safetensors has them
     ImportedFile file{.tensors = std::make_shared<tests::ListedTensors>(tensors)};
     interop::name_torch_layers(file);
     ASSERT_EQ(file.network, network);
     EXPECT_EQ(file.others, std::vector<std::string>{"AuxLogits.fc.weight"});
-    expect_all_matched(file);
+    expect_classifier_matched(file);
   }
 }
 
 TEST(NetworkNames, OfADeeperResnetAreNotTheSmallerOnes) {
-  std::vector<StoredTensor> tensors = torch_tensors("resnet50_torch");
+  std::vector<StoredTensor> tensors = torch_tensors(classifier_layers("resnet50_torch"));
   tensors.push_back({.name = "layer3.6.conv2.weight", .shape = {256, 256, 3, 3}});
   ImportedFile file{.tensors = std::make_shared<tests::ListedTensors>(tensors)};
   interop::name_torch_layers(file);
@@ -101,7 +83,7 @@ TEST(NetworkNames, OfSlimsMobilenetAreFound) {
   ASSERT_EQ(file.network, "mobilenet");
   EXPECT_EQ(file.preprocessing, "tf");
   EXPECT_EQ(file.others.size(), 28U);  // a slot for each kernel, and the step
-  const interop::Matching matching = interop::match(file, layers_of("mobilenet"));
+  const interop::Matching matching = interop::match(file, classifier_layers("mobilenet"));
   EXPECT_EQ(matching.mismatches.size(), 2U);
   EXPECT_TRUE(matching.replaces_head);
   EXPECT_EQ(matching.head_width, 1001);
@@ -109,7 +91,7 @@ TEST(NetworkNames, OfSlimsMobilenetAreFound) {
 
 TEST(NetworkNames, OfSlimsResnetAreFound) {
   std::vector<StoredTensor> tensors;
-  for (const nn::Layer& layer : layers_of("resnet_v1_50"))
+  for (const nn::Layer& layer : classifier_layers("resnet_v1_50"))
     for (const nn::Parameter& parameter : layer.parameters) {
       const std::vector<std::int64_t> shape(parameter.spec.shape.begin(),
                                             parameter.spec.shape.end());
@@ -140,7 +122,7 @@ TEST(NetworkNames, OfSlimsResnetAreFound) {
   ASSERT_EQ(file.network, "resnet_v1_50");
   EXPECT_EQ(file.preprocessing, "slim");
   EXPECT_TRUE(file.others.empty());
-  expect_all_matched(file);
+  expect_classifier_matched(file);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "interop/changed_tensors.h"
-#include "tests/interop/detector_files.h"
+#include "tests/interop/torch_files.h"
 
 namespace plimsoll {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 using interop::ImportedFile;
 
 // As torchvision named them before 0.14.
-std::string old_name(std::string name) {
+std::string old_retinanet_name(std::string name) {
   for (const std::string tower : {"head.classification_head.conv.", "head.regression_head.conv."})
     if (name.starts_with(tower)) {
       const int number = name[tower.size()] - '0';
@@ -26,7 +26,7 @@ TEST(RetinanetNames, OfEveryVersionAreFound) {
   for (const bool old : {false, true}) {
     std::vector<StoredTensor> tensors = torch_tensors("retinanet_r50", 91);
     if (old)
-      for (StoredTensor& tensor : tensors) tensor.name = old_name(tensor.name);
+      for (StoredTensor& tensor : tensors) tensor.name = old_retinanet_name(tensor.name);
     const ImportedFile file = named(tensors);
     EXPECT_EQ(file.network, "retinanet_r50");
     EXPECT_EQ(file.preprocessing, "torch");

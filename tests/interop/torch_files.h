@@ -23,8 +23,8 @@ inline std::vector<nn::Layer> layers_of(const std::string& network, std::int64_t
   return nn::layers_of(net, zoo::find_network(network).build(net, {.classes = classes}));
 }
 
-// The weights of a network of ours as PyTorch stores them, a detector's with `classes` columns.
-inline std::vector<StoredTensor> torch_tensors(const std::string& network, std::int64_t classes) {
+// The weights of a network of ours as PyTorch stores them.
+inline std::vector<StoredTensor> torch_tensors(const std::vector<nn::Layer>& layers) {
   const std::map<std::string, std::string> words = {{"kernel", "weight"},
                                                     {"gamma", "weight"},
                                                     {"bias", "bias"},
@@ -32,7 +32,7 @@ inline std::vector<StoredTensor> torch_tensors(const std::string& network, std::
                                                     {"moving_mean", "running_mean"},
                                                     {"moving_variance", "running_var"}};
   std::vector<StoredTensor> tensors;
-  for (const nn::Layer& layer : layers_of(network, classes))
+  for (const nn::Layer& layer : layers)
     for (const nn::Parameter& parameter : layer.parameters) {
       std::vector<std::int64_t> shape(parameter.spec.shape.begin(), parameter.spec.shape.end());
       if (shape.size() == 2) std::swap(shape[0], shape[1]);
@@ -40,6 +40,11 @@ inline std::vector<StoredTensor> torch_tensors(const std::string& network, std::
       tensors.push_back({.name = layer.name + "." + words.at(word), .shape = shape});
     }
   return tensors;
+}
+
+// A detector's, with `classes` columns.
+inline std::vector<StoredTensor> torch_tensors(const std::string& network, std::int64_t classes) {
+  return torch_tensors(layers_of(network, classes));
 }
 
 inline interop::ImportedFile named(std::vector<StoredTensor> tensors) {

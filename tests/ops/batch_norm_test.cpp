@@ -5,7 +5,7 @@
 namespace plimsoll {
 namespace {
 
-struct Case {
+struct BatchNormCase {
   bool scale = true;
   bool center = true;
   bool residual = false;
@@ -17,7 +17,7 @@ std::vector<double> values_for(const Spec& spec, std::uint64_t key) {
   return sample_values({.spec = spec}, key);
 }
 
-void check(const Case& c) {
+void check(const BatchNormCase& c) {
   Graph graph(op_table());
   const Spec image = blocked(3, 5, 4, 3, DType::f64);
   const Spec channels = plain({5}, DType::f64);

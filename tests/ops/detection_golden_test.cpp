@@ -34,7 +34,7 @@ Row uniform(const std::string& name, std::int64_t count, double factor, double s
 }
 
 // A graph that is filled while it is made.
-class Case {
+class DetectionCase {
  public:
   Graph graph{op_table()};
 
@@ -75,7 +75,7 @@ struct Truth {
   ValueId boxes, labels, counts, extent;
 };
 
-Truth add_truth(Case& c) {
+Truth add_truth(DetectionCase& c) {
   Row boxes, labels, counts, extent;
   for (std::size_t n = 0; n < kImages; ++n) {
     for (const auto& box : golden()["boxes"][n])
@@ -142,7 +142,7 @@ void expect_tensor(const Row& got, const json& wanted, double tolerance) {
         << "element " << sample[0];
 }
 
-void expect_loss(const Case& c, const std::vector<Values>& parts, const json& wanted) {
+void expect_loss(const DetectionCase& c, const std::vector<Values>& parts, const json& wanted) {
   double loss = 0;
   for (std::size_t l = 0; l < parts.size(); ++l) {
     SCOPED_TRACE("level " + std::to_string(l));
@@ -169,7 +169,7 @@ TEST(DetectionGolden, RetinaNetsLossesAreTorchvisions) {
   const json& part = golden()["retinanet"];
   const Levels levels(part);
   const std::int64_t classes = golden()["classes"];
-  Case c;
+  DetectionCase c;
   const Truth truth = add_truth(c);
   const Values matches = c.call("match_anchors", {truth.boxes, truth.counts},
                                 with(levels.all(), {{"cells", levels.cells}}));
@@ -206,7 +206,7 @@ TEST(DetectionGolden, RetinaNetsDetectionsAreTorchvisions) {
   const json& part = golden()["retinanet"];
   const Levels levels(part);
   const std::int64_t classes = golden()["classes"];
-  Case c;
+  DetectionCase c;
   const Truth truth = add_truth(c);
   Values candidates;
   for (std::size_t l = 0; l < levels.count(); ++l) {
@@ -223,7 +223,7 @@ TEST(DetectionGolden, RetinaNetsDetectionsAreTorchvisions) {
   expect_lists(c.elements(found[0]), c.elements(found[1]), 6, part["detections"]);
 }
 
-ValueId add_position(Case& c) {
+ValueId add_position(DetectionCase& c) {
   return c.input("position", plain({2}, DType::i64),
                  {golden()["first_sample"].get<double>(), golden()["seed"].get<double>()});
 }
@@ -231,7 +231,7 @@ ValueId add_position(Case& c) {
 TEST(DetectionGolden, TheFirstStageIsTorchvisions) {
   const json& part = golden()["rpn"];
   const Levels levels(part);
-  Case c;
+  DetectionCase c;
   const Truth truth = add_truth(c);
   const Values matches =
       c.call("match_anchors", {truth.boxes, truth.counts},
@@ -267,7 +267,7 @@ TEST(DetectionGolden, TheFirstStageIsTorchvisions) {
 }
 
 // The first `most` proposals of every image.
-ValueId add_proposals(Case& c, std::int64_t most) {
+ValueId add_proposals(DetectionCase& c, std::int64_t most) {
   Row rows;
   for (const auto& image : golden()["rpn"]["proposals"])
     for (std::size_t i = 0; i < static_cast<std::size_t>(most); ++i)
@@ -278,7 +278,7 @@ ValueId add_proposals(Case& c, std::int64_t most) {
 TEST(DetectionGolden, WhatTheSecondStageLearnsFromIsTorchvisions) {
   const json& part = golden()["heads"];
   const std::int64_t number = part["number"], columns = golden()["classes"].get<int>() + 1;
-  Case c;
+  DetectionCase c;
   const Truth truth = add_truth(c);
   const ValueId counts = c.input("roi counts", plain({kImages}, DType::i32), Row(3, 100.0));
   const Values drawn = c.call(
@@ -305,7 +305,7 @@ TEST(DetectionGolden, WhatTheSecondStageLearnsFromIsTorchvisions) {
 
 TEST(DetectionGolden, TheSecondStagesDetectionsAreTorchvisions) {
   const std::int64_t columns = golden()["classes"].get<int>() + 1;
-  Case c;
+  DetectionCase c;
   const Truth truth = add_truth(c);
   const ValueId logits = c.tensor("heads/test/logits", plain({90, columns}, DType::f64), 2);
   const ValueId deltas = c.tensor("heads/test/deltas", plain({90, 4 * columns}, DType::f64));
@@ -325,7 +325,7 @@ TEST(DetectionGolden, RoiAlignAndItsGradientAreTorchvisions) {
     for (const auto& roi : image)
       for (double side : roi) rois.push_back(side);
   const auto count = static_cast<std::int64_t>(rois.size() / 4);
-  Case c;
+  DetectionCase c;
   Values in{c.input("rois", plain({count, 4}, DType::f64), rois)};
   Ints cells;
   for (int l = 2; l < 6; ++l) {

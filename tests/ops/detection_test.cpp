@@ -5,8 +5,7 @@
 #include <cmath>
 
 #include "kernels/focal.h"
-#include "ops/table.h"
-#include "tests/support/interpreter.h"
+#include "tests/ops/one_call.h"
 
 namespace plimsoll {
 namespace {
@@ -15,26 +14,6 @@ using testing::Each;
 using testing::ElementsAre;
 using Row = std::vector<double>;
 
-struct Given {
-  Spec spec;
-  Row values;
-};
-
-std::vector<Row> outputs(const char* op, const std::vector<Given>& given, const Attrs& attrs) {
-  Graph graph(op_table());
-  Values in;
-  for (const Given& one : given)
-    in.push_back(graph.add_value("x" + std::to_string(in.size()), one.spec, Role::input));
-  const Values out = graph.call(op, in, attrs, "y");
-  Interpreter run(graph);
-  for (std::size_t i = 0; i < in.size(); ++i) run.put(in[i], given[i].values);
-  run.run();
-  std::vector<Row> results;
-  for (ValueId id : out) results.push_back(run.elements(id));
-  return results;
-}
-
-Spec real(std::initializer_list<std::int64_t> dims) { return plain(dims, DType::f64); }
 Spec integers(std::initializer_list<std::int64_t> dims) { return plain(dims, DType::i32); }
 
 // The loss of one anchor of two classes that found box 0.

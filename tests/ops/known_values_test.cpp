@@ -4,8 +4,7 @@
 
 #include <cmath>
 
-#include "ops/table.h"
-#include "tests/support/interpreter.h"
+#include "tests/ops/one_call.h"
 
 namespace plimsoll {
 namespace {
@@ -13,29 +12,6 @@ namespace {
 using testing::ElementsAre;
 using testing::Pointwise;
 using Numbers = std::vector<double>;
-
-struct Given {
-  Spec spec;
-  Numbers values;
-};
-
-// All outputs of one call in f64 (or as given), elements in logical order.
-std::vector<Numbers> outputs(const char* op, const std::vector<Given>& given,
-                             const Attrs& attrs = {}) {
-  Graph graph(op_table());
-  Values in;
-  for (const Given& one : given)
-    in.push_back(graph.add_value("x" + std::to_string(in.size()), one.spec, Role::input));
-  const Values out = graph.call(op, in, attrs, "y");
-  Interpreter run(graph);
-  for (std::size_t i = 0; i < in.size(); ++i) run.put(in[i], given[i].values);
-  run.run();
-  std::vector<Numbers> results;
-  for (ValueId id : out) results.push_back(run.elements(id));
-  return results;
-}
-
-Spec real(std::initializer_list<std::int64_t> dims) { return plain(dims, DType::f64); }
 
 testing::Matcher<Numbers> near(const Numbers& wanted) {
   return Pointwise(testing::DoubleNear(1e-9), wanted);

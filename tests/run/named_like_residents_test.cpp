@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr std::int64_t kBatch = 4;
+constexpr std::int64_t kNamedBatch = 4;
 
 // A small network whose layers have these names.
 Trainer make_trainer(const std::vector<std::string>& names, std::uint64_t seed = 0) {
@@ -22,8 +22,8 @@ Trainer make_trainer(const std::vector<std::string>& names, std::uint64_t seed =
                    x = net.global_average_pool(net.relu(x));
                    return nn::Heads{net.dense(x, 10, names[2])};
                  },
-                 {.input = {.batch = kBatch, .channels = 3, .image = 8},
-                  .train_batches = {kBatch},
+                 {.input = {.batch = kNamedBatch, .channels = 3, .image = 8},
+                  .train_batches = {kNamedBatch},
                   .tuning = {.average = 0.9},
                   .seed = seed});
 }
@@ -60,8 +60,8 @@ TEST(NamedLikeResidents, ACheckpointBringsEveryOneBack) {
   Trainer trainer = make_trainer(kTrickyNames);
   trainer.open();
   for (std::int64_t step = 0; step < 2; ++step) {
-    fill_synthetic_batch(trainer, kBatch);
-    trainer.train_step(kBatch, 0.1F, step, step * kBatch);
+    fill_synthetic_batch(trainer, kNamedBatch);
+    trainer.train_step(kNamedBatch, 0.1F, step, step * kNamedBatch);
   }
   save_checkpoint(folder / "last.safetensors", trainer, {}, {});
   Trainer other = make_trainer(kTrickyNames, 7);

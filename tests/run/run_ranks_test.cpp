@@ -7,6 +7,7 @@
 #include "ops/table.h"
 #include "run/run.h"
 #include "step/evaluation.h"
+#include "tests/run/run_sizes.h"
 #include "tests/support/image_folder.h"
 #include "tests/support/ranks.h"
 #include "tests/support/small_pipeline.h"
@@ -16,9 +17,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr std::int64_t kImages = 10;
-constexpr std::int64_t kBatch = 4;  // three steps an epoch, the last of two images
-constexpr std::int64_t kParts = 4;
+constexpr std::int64_t kRunParts = 4;
 
 // What a rank has seen of its run.
 struct Story {
@@ -26,23 +25,23 @@ struct Story {
   RunReport report;
 };
 
-class RankRun {
+class ToldRun {
  public:
-  RankRun(const ImageFolder& images, const std::filesystem::path& out, dist::Group* group,
+  ToldRun(const ImageFolder& images, const std::filesystem::path& out, dist::Group* group,
           RunOptions options)
       : source_(images.open()),
         trainer_(make_trainer(group)),
         train_(source_, settings(true, group), kLargest),
         validation_(source_, settings(false, group), kLargest) {
     options.out = out;
-    options.batch = kBatch;
+    options.batch = kRunBatch;
     options.group = group;
     trainer_.open();
     run_.emplace(trainer_,
                  RunData{.train = train_,
                          .validation = &validation_,
-                         .train_samples = kImages,
-                         .validation_samples = kImages,
+                         .train_samples = kRunImages,
+                         .validation_samples = kRunImages,
                          .normalisation = {}},
                  options, RunState{});
   }
@@ -60,11 +59,11 @@ class RankRun {
 
  private:
   static Trainer make_trainer(dist::Group* group) {
-    TrainerOptions options{.input = {.batch = kBatch, .channels = 1, .image = 28},
-                           .train_batches = {kBatch, kImages % kBatch},
-                           .accumulate = kParts,
+    TrainerOptions options{.input = {.batch = kRunBatch, .channels = 1, .image = 28},
+                           .train_batches = {kRunBatch, kRunImages % kRunBatch},
+                           .accumulate = kRunParts,
                            .place = dist::place_in(group),
-                           .evaluate_batches = {kBatch, kImages % kBatch},
+                           .evaluate_batches = {kRunBatch, kRunImages % kRunBatch},
                            .task = make_classification({.classes = 2, .class_names = {"c0", "c1"}}),
                            .tuning = {.average = 0.5}};
     return Trainer(
@@ -75,7 +74,7 @@ class RankRun {
         options);
   }
   static PipelineSettings settings(bool training, dist::Group* group) {
-    PipelineSettings settings{.batch = kBatch,
+    PipelineSettings settings{.batch = kRunBatch,
                               .image = {.height = 28, .width = 28},
                               .channels = 1,
                               .shuffle = training,
@@ -83,12 +82,12 @@ class RankRun {
                               .depth = 2,
                               .workers = 1};
     if (group == nullptr) return settings;
-    settings.window_most = kBatch;
-    settings.window = dealt_batches(group->rank(), group->ranks(), kBatch);
+    settings.window_most = kRunBatch;
+    settings.window = dealt_batches(group->rank(), group->ranks(), kRunBatch);
     if (training)
       settings.window = [rank = group->rank(), ranks = group->ranks()](std::int64_t,
                                                                        std::int64_t count) {
-        const dist::Window window = dist::window_of(count, kBatch, kParts, rank, ranks);
+        const dist::Window window = dist::window_of(count, kRunBatch, kRunParts, rank, ranks);
         return BatchWindow{.first = window.first, .count = window.count};
       };
     return settings;
@@ -107,9 +106,9 @@ std::string checkpoint(const std::filesystem::path& run) {
 
 TEST(RunOfRanks, EndsWithTheBytesOfOneProcess) {
   const Watchdog watchdog(std::chrono::seconds(120));
-  const ImageFolder images(2, kImages / 2);
+  const ImageFolder images(2, kRunImages / 2);
   const TemporaryFolder alone_folder;
-  const Story alone = RankRun(images, alone_folder.path(), nullptr, {.epochs = 2}).tell();
+  const Story alone = ToldRun(images, alone_folder.path(), nullptr, {.epochs = 2}).tell();
   for (const int ranks : {2, 3, 4}) {
     const TemporaryFolder folder;
     std::vector<Story> stories(static_cast<std::size_t>(ranks));
@@ -118,7 +117,7 @@ TEST(RunOfRanks, EndsWithTheBytesOfOneProcess) {
       const std::filesystem::path out =
           group.rank() == 0 ? folder.path() : folder.path() / "nowhere";
       stories[static_cast<std::size_t>(group.rank())] =
-          RankRun(images, out, &group, {.epochs = 2}).tell();
+          ToldRun(images, out, &group, {.epochs = 2}).tell();
     });
     for (const std::string& text : thrown) EXPECT_EQ(text, "");
     for (const Story& story : stories) {
@@ -135,13 +134,13 @@ TEST(RunOfRanks, EndsWithTheBytesOfOneProcess) {
 
 TEST(RunOfRanks, WhatOneIsAskedToStopAllStopAtTheSameStep) {
   const Watchdog watchdog(std::chrono::seconds(120));
-  const ImageFolder images(2, kImages / 2);
+  const ImageFolder images(2, kRunImages / 2);
   const TemporaryFolder folder;
   std::vector<Story> stories(3);
   run_ranks(3, [&](dist::Group& group) {
     int events = 0;
     stories[static_cast<std::size_t>(group.rank())] =
-        RankRun(images, folder.path(), &group, {.epochs = 1000}).tell([&](plimsoll::Run& run) {
+        ToldRun(images, folder.path(), &group, {.epochs = 1000}).tell([&](plimsoll::Run& run) {
           if (group.rank() == 2 && ++events == 7) run.stop();
         });
   });

@@ -4,6 +4,7 @@
 
 #include "ops/table.h"
 #include "step/evaluation.h"
+#include "tests/run/run_sizes.h"
 #include "tests/support/complaints.h"
 #include "tests/support/image_folder.h"
 #include "tests/support/small_pipeline.h"
@@ -12,21 +13,18 @@
 namespace plimsoll {
 namespace {
 
-constexpr std::int64_t kImages = 10;
-constexpr std::int64_t kBatch = 4;  // three steps an epoch, the last of two images
-
 // A run of a small network over ten pictures of two classes, which are validated on, too.
 class SmallRun {
  public:
   explicit SmallRun(RunOptions options, RunState from = {}) : options_(std::move(options)) {
     options_.out = folder_.path();
-    options_.batch = kBatch;
+    options_.batch = kRunBatch;
     trainer_.open();
     run_.emplace(trainer_,
                  RunData{.train = train_,
                          .validation = &validation_,
-                         .train_samples = kImages,
-                         .validation_samples = kImages,
+                         .train_samples = kRunImages,
+                         .validation_samples = kRunImages,
                          .normalisation = {}},
                  options_, from);
   }
@@ -46,7 +44,7 @@ class SmallRun {
 
  private:
   static PipelineSettings settings(bool training) {
-    return {.batch = kBatch,
+    return {.batch = kRunBatch,
             .image = {.height = 28, .width = 28},
             .channels = 1,
             .shuffle = training,
@@ -55,7 +53,7 @@ class SmallRun {
             .workers = 1};
   }
 
-  const ImageFolder images_{2, kImages / 2};
+  const ImageFolder images_{2, kRunImages / 2};
   const TemporaryFolder folder_;
   const SourcePtr source_ = images_.open();
   RunOptions options_;
@@ -63,9 +61,9 @@ class SmallRun {
                    [](nn::Builder& net) {
                      return zoo::find_network("inception_mini").build(net, {.classes = 2});
                    },
-                   {.input = {.batch = kBatch, .channels = 1, .image = 28},
-                    .train_batches = {kBatch, kImages % kBatch},
-                    .evaluate_batches = {kBatch, kImages % kBatch},
+                   {.input = {.batch = kRunBatch, .channels = 1, .image = 28},
+                    .train_batches = {kRunBatch, kRunImages % kRunBatch},
+                    .evaluate_batches = {kRunBatch, kRunImages % kRunBatch},
                     .task = make_classification({.classes = 2, .class_names = {"c0", "c1"}}),
                     .tuning = {.average = 0.5}}};
   Pipeline train_{source_, settings(true), kLargest};
@@ -102,7 +100,7 @@ TEST(Run, StoppedWhileItValidatesItValidatesAgainWhenItGoesOn) {
   small.run().stop();
   EXPECT_EQ(small.story(), "cmf");
   const Checkpoint checkpoint(small.folder() / "weights/last.safetensors");
-  EXPECT_EQ(checkpoint.state.position, kImages);
+  EXPECT_EQ(checkpoint.state.position, kRunImages);
   EXPECT_EQ(checkpoint.state.epoch, 0);
   SmallRun resumed({.epochs = 1}, checkpoint.state);
   EXPECT_EQ(resumed.story(), "vvvecmf");

@@ -12,10 +12,10 @@
 namespace plimsoll {
 namespace {
 
-constexpr std::int64_t kParts = 3;
+constexpr std::int64_t kAccumulatedParts = 3;
 
 Trainer open_trainer() {
-  Trainer trainer = make_trainer({.accumulate = kParts});
+  Trainer trainer = make_trainer({.accumulate = kAccumulatedParts});
   trainer.open();
   return trainer;
 }
@@ -30,7 +30,7 @@ StepResult step(Trainer& trainer, std::int64_t number, const Spoil& spoil = {}) 
                              });
 }
 
-std::vector<std::byte> lasting(const Trainer& trainer) {
+std::vector<std::byte> weights_and_slots(const Trainer& trainer) {
   std::vector<std::byte> bytes;
   for (auto* tensors : {&weight_tensors, &slot_tensors})
     for (const NamedTensor& tensor : tensors(trainer.session(), trainer.step_graph()))
@@ -41,13 +41,13 @@ std::vector<std::byte> lasting(const Trainer& trainer) {
 TEST(Accumulation, ABadPartLeavesWeightsAndStatisticsAsTheyWere) {
   Trainer trainer = open_trainer();
   step(trainer, 0);
-  const std::vector<std::byte> before = lasting(trainer);
-  for (std::int64_t bad = 0; bad < kParts; ++bad) {
+  const std::vector<std::byte> before = weights_and_slots(trainer);
+  for (std::int64_t bad = 0; bad < kAccumulatedParts; ++bad) {
     const StepResult result = step(trainer, 1, [&](const TensorView& image, std::int64_t first) {
-      if (first == bad * kBatch / kParts) image.image<float>(0)[0] = std::nanf("");
+      if (first == bad * kBatch / kAccumulatedParts) image.image<float>(0)[0] = std::nanf("");
     });
     EXPECT_FALSE(std::isfinite(result.gradient_norm)) << "part " << bad;
-    EXPECT_TRUE(lasting(trainer) == before) << "part " << bad;
+    EXPECT_TRUE(weights_and_slots(trainer) == before) << "part " << bad;
   }
 }
 
@@ -59,7 +59,7 @@ TEST(Accumulation, AStepAfterABadOneIsAsIfItHadNotBeen) {
   });
   step(trainer, 1);
   step(other, 1);
-  EXPECT_TRUE(lasting(trainer) == lasting(other));
+  EXPECT_TRUE(weights_and_slots(trainer) == weights_and_slots(other));
 }
 
 TEST(Accumulation, EveryPartMovesTheRunningStatistics) {

@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr std::int64_t kBatch = 16;
+constexpr std::int64_t kEvaluatedBatch = 16;
 constexpr std::int64_t kSide = 28;
 
 SourcePtr noise(std::int64_t samples) {
@@ -35,19 +35,19 @@ struct Found {
 
 Found evaluate(const SourcePtr& source, dist::Group* group) {
   const std::vector<std::string> names = source->class_names();
-  TrainerOptions options{.evaluate_batches = batch_sizes(source->size(), kBatch, false),
+  TrainerOptions options{.evaluate_batches = batch_sizes(source->size(), kEvaluatedBatch, false),
                          .task = make_classification({.classes = 10, .class_names = names})};
-  Trainer trainer = zoo_trainer("inception_mini", kBatch, options);
+  Trainer trainer = zoo_trainer("inception_mini", kEvaluatedBatch, options);
   trainer.open();
-  PipelineSettings settings{.batch = kBatch,
+  PipelineSettings settings{.batch = kEvaluatedBatch,
                             .image = {.height = kSide, .width = kSide},
                             .channels = 1,
                             .shuffle = false,
                             .repeat = false,
                             .workers = 1};
   if (group != nullptr) {
-    settings.window = dealt_batches(group->rank(), group->ranks(), kBatch);
-    settings.window_most = kBatch;
+    settings.window = dealt_batches(group->rank(), group->ranks(), kEvaluatedBatch);
+    settings.window_most = kEvaluatedBatch;
   }
   Pipeline pipeline(source, settings, kLargest);
   const std::unique_ptr<Tally> tally = trainer.task().make_tally({});
@@ -93,16 +93,18 @@ TEST(Evaluation, WhatAnyRankAsksAllHear) {
   const SourcePtr source = noise(40);
   for (const int asking : {1, 2, 3}) {
     const auto thrown = run_ranks(2, [&](dist::Group& group) {
-      Trainer trainer = zoo_trainer("inception_mini", kBatch, {.evaluate_batches = {kBatch, 8}});
+      Trainer trainer = zoo_trainer("inception_mini", kEvaluatedBatch,
+                                    {.evaluate_batches = {kEvaluatedBatch, 8}});
       trainer.open();
-      PipelineSettings settings{.batch = kBatch,
-                                .image = {.height = kSide, .width = kSide},
-                                .channels = 1,
-                                .shuffle = false,
-                                .repeat = false,
-                                .workers = 1,
-                                .window = dealt_batches(group.rank(), group.ranks(), kBatch),
-                                .window_most = kBatch};
+      PipelineSettings settings{
+          .batch = kEvaluatedBatch,
+          .image = {.height = kSide, .width = kSide},
+          .channels = 1,
+          .shuffle = false,
+          .repeat = false,
+          .workers = 1,
+          .window = dealt_batches(group.rank(), group.ranks(), kEvaluatedBatch),
+          .window_most = kEvaluatedBatch};
       Pipeline pipeline(source, settings, kLargest);
       Evaluator evaluator(trainer, pipeline, {}, nullptr, {}, &group);
       EXPECT_TRUE(evaluator.next((asking >> group.rank() & 1) != 0));

@@ -4,7 +4,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr std::int64_t kParts = 8;  // of RankRun
+constexpr std::int64_t kRankParts = 8;  // of RankRun
 
 TEST(Ranks, OfAnyNumberTrainToTheBytesOfOneProcess) {
   // 12 images in 8 parts: of one and of two.
@@ -51,8 +51,9 @@ TEST(Ranks, ABadPartOfOneLeavesAllAsTheyWere) {
 
 TEST(Ranks, EachHoldsNoMoreSlotsThanItsPartsNeed) {
   const auto slots = [](int rank, int ranks) {
-    const Trainer trainer = zoo_trainer(
-        "inception_mini", kBatch, {.accumulate = kParts, .place = {.rank = rank, .ranks = ranks}});
+    const Trainer trainer =
+        zoo_trainer("inception_mini", kBatch,
+                    {.accumulate = kRankParts, .place = {.rank = rank, .ranks = ranks}});
     std::int64_t count = 0;
     for (const std::string& name : trainer.tapes().resident_names())
       count += name.ends_with("/loss") && trainer.tapes().resident_role(name) == Role::accumulated;

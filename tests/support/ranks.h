@@ -1,6 +1,8 @@
 // Ranks as threads of the test.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <thread>
@@ -10,6 +12,8 @@
 #include "dist/group.h"
 
 namespace plimsoll {
+
+inline std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 // Runs `body(group)` as every one of `ranks` ranks, each with a host of its own ("h0", "h1", ...),
 // and closes the groups of those that return. Returns what each threw; empty for nothing.

@@ -5,19 +5,25 @@
 namespace plimsoll {
 namespace {
 
-const nlohmann::json& mini() { return tests::fasterrcnn_golden("fasterrcnn_mini"); }
+const nlohmann::json& mini_fasterrcnn() { return tests::fasterrcnn_golden("fasterrcnn_mini"); }
 
 TEST(FasterrcnnMini, RegionsLossesAndEveryGradientAreTorchvisionsInDouble) {
-  tests::expect_double_step(mini(), "trained");
+  tests::expect_double_step(mini_fasterrcnn(), "trained");
 }
-TEST(FasterrcnnMini, SoTheyAreWithFrozenBatchNorms) { tests::expect_double_step(mini(), "frozen"); }
-TEST(FasterrcnnMini, ProposalsAndDetectionsAreTorchvisions) { tests::expect_detections(mini()); }
-TEST(FasterrcnnMini, TenStepsAreTorchvisions) { tests::expect_float_steps(mini(), "trained"); }
+TEST(FasterrcnnMini, SoTheyAreWithFrozenBatchNorms) {
+  tests::expect_double_step(mini_fasterrcnn(), "frozen");
+}
+TEST(FasterrcnnMini, ProposalsAndDetectionsAreTorchvisions) {
+  tests::expect_detections(mini_fasterrcnn());
+}
+TEST(FasterrcnnMini, TenStepsAreTorchvisions) {
+  tests::expect_float_steps(mini_fasterrcnn(), "trained");
+}
 TEST(FasterrcnnMini, TenStepsInBlocksOf16AreTorchvisions) {
-  tests::expect_float_steps(mini(), "trained", kWideLanes);
+  tests::expect_float_steps(mini_fasterrcnn(), "trained", kWideLanes);
 }
 TEST(FasterrcnnMini, TenStepsWithFrozenBatchNormsAreTorchvisions) {
-  tests::expect_float_steps(mini(), "frozen");
+  tests::expect_float_steps(mini_fasterrcnn(), "frozen");
 }
 
 }  // namespace

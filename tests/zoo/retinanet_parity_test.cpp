@@ -5,13 +5,15 @@
 namespace plimsoll {
 namespace {
 
-const nlohmann::json& mini() { return tests::retinanet_golden("retinanet_mini"); }
+const nlohmann::json& mini_retinanet() { return tests::retinanet_golden("retinanet_mini"); }
 
 TEST(RetinanetMini, LossesAndEveryGradientAreTorchvisionsInDouble) {
-  tests::expect_double_step(mini(), "trained");
+  tests::expect_double_step(mini_retinanet(), "trained");
 }
-TEST(RetinanetMini, SoTheyAreWithFrozenBatchNorms) { tests::expect_double_step(mini(), "frozen"); }
-TEST(RetinanetMini, DetectionsAreTorchvisions) { tests::expect_detections(mini()); }
+TEST(RetinanetMini, SoTheyAreWithFrozenBatchNorms) {
+  tests::expect_double_step(mini_retinanet(), "frozen");
+}
+TEST(RetinanetMini, DetectionsAreTorchvisions) { tests::expect_detections(mini_retinanet()); }
 
 class RetinanetParity : public testing::TestWithParam<const char*> {
  protected:
