@@ -1,6 +1,6 @@
-// Convolutions by tiles: Winograd's and Cook-Toom's algorithms (cook_toom.h), all three passes.
-// A third to a half of the time of direct convolution where it applies: 3x3, 5x5, and 3 or 7 taps
-// in one direction, stride 1. Bits do not depend on the number of threads.
+// Convolutions by tiles, stride 1, all three passes: Winograd's and Cook-Toom's algorithms
+// (cook_toom.h), a third to a half of the time of direct convolution for 3x3, 5x5, and 3 or 7 taps
+// in one direction; Strassen's for one tap. Bits do not depend on the number of threads.
 #pragma once
 
 #include <memory>
