@@ -18,7 +18,7 @@ constexpr std::int64_t kMiB = 1024 * kKiB;
 
 // Wider instructions are longer, and what oneDNN makes of them has more cases.
 bool is_wide() { return process_isa() != Isa::avx2; }
-std::int64_t code_bytes() { return 15 * kMiB + (is_wide() ? 3 * kMiB / 2 : 0); }
+std::int64_t code_bytes() { return 57 * kMiB / 4 + (is_wide() ? 3 * kMiB / 2 : 0); }
 std::int64_t compiled_bytes() { return (is_wide() ? 38 : 32) * kKiB; }
 
 // Stacks and heaps of their own: of the team and the data workers, of those that watch and spill.

@@ -100,9 +100,10 @@ class TiledRun {
     environment.halves_avx512 = true;  // what is chosen there is right everywhere
     const auto job = prepare(kernel_of(c), {c.attrs, reads, writes, environment});
     if (job == nullptr) return;
-    const Arena scratch(round_up(std::max<std::int64_t>(job->scratch(), 64), 64));
+    const FencedTensor scratch(plain({job->scratch()}, DType::u8), 0, false);
     EXPECT_LE(job->scratch(), environment.threads * (std::int64_t{32} << 20));
-    job->run({.in = in, .out = out, .scratch = scratch.at(0)});
+    job->run({.in = in, .out = out, .scratch = scratch.view().data});
+    EXPECT_TRUE(scratch.fence_stands());
     is_done = true;
   }
   std::vector<double> result() const { return logical_elements(out[0]); }
