@@ -31,7 +31,14 @@ struct Post {
 class Hall {
  public:
   explicit Hall(int ranks)
-      : ranks_(ranks), pairs_(index(ranks, 0)), slots_(count(ranks)), gone_(count(ranks)) {}
+      : ranks_(ranks), pairs_(index(ranks, 0)), slots_(count(ranks)), gone_(count(ranks)) {
+    // How many messages wait at once is a matter of luck; steps that are counted allocate nothing.
+    for (Pair& pair : pairs_) {
+      pair.sends.reserve(kWaiting);
+      pair.receives.reserve(kWaiting);
+    }
+    for (std::vector<Slot>& slots : slots_) slots.reserve(2 * kWaiting * count(ranks));
+  }
 
   int ranks() const { return ranks_; }
 
@@ -101,6 +108,8 @@ class Hall {
     std::vector<Post> sends;
     std::vector<Post> receives;
   };
+
+  static constexpr std::size_t kWaiting = 32;  // messages from one rank to another
 
   static std::size_t count(int number) { return static_cast<std::size_t>(number); }
   std::size_t index(int from, int to) const { return count(from) * count(ranks_) + count(to); }
