@@ -214,8 +214,8 @@ void for_each_pass(const Point& p, std::int64_t lanes, Body body) {
   const Spec x = blocked(p.images, p.channels, p.height, p.width, DType::f32, lanes);
   const Spec y = blocked(p.images, p.filters, p.height, p.width, x);
   for (const char* op : {"conv2d", "conv2d_grad_input", "conv2d_grad_kernel"}) {
-    // Of images it is for 16 lanes alone.
-    if (lanes == kNarrowLanes && op != std::string("conv2d_grad_kernel")) continue;
+    // With 8 lanes it is for gradients of weights, with 16 for images.
+    if ((lanes == kNarrowLanes) != (op == std::string("conv2d_grad_kernel"))) continue;
     Attrs given;
     if (op == std::string("conv2d_grad_input")) given.set("input", Ints{p.height, p.width});
     const Attrs attrs = complete_attrs(*op_table().find(op), given);

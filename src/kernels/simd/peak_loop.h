@@ -13,12 +13,13 @@ constexpr int kPeakChains = 12;  // enough independent sums to hide the latency 
 constexpr std::int64_t kPeakRounds = 4'000'000;
 
 // Billions of operations per second where spin(seed) does kPeakRounds times kPeakChains times
-// `operations` of them; the best of a few runs.
+// `operations` of them; the best of many short runs, since a scheduler may need a while to give
+// every thread a core of its own.
 template <class Spin>
 static double best_of_spins(double operations, Spin spin) {
   double best = 0;
   float sink = 0;
-  for (int run = 0; run < 5; ++run) {
+  for (int run = 0; run < 30; ++run) {
     int threads = 1;
     const auto start = std::chrono::steady_clock::now();
 #pragma omp parallel reduction(+ : sink)

@@ -17,7 +17,7 @@ constexpr std::int64_t kLeastPointWeights = 128 * 256;
 // gradients of weights.
 constexpr std::int64_t kLeastStrassenCells = 1536;
 constexpr std::int64_t kLeastStrassenChannels = 384;
-constexpr std::int64_t kLeastStrassenSummed = kLanes == kNarrowLanes ? 128 : 256;
+constexpr std::int64_t kLeastStrassenSummed = 128;
 
 template <class A>
 std::int64_t tiles_of(const ConvolutionShape& s, const Slide& h, const Slide& w) {
@@ -65,19 +65,18 @@ bool is_point(const ConvolutionShape& s) {
   return s.groups == 1 && !s.plain_input && is_single(s.window.h) && is_single(s.window.w);
 }
 
-// Whether Strassen's algorithm saves more than its sums take: where products are slow, and not
-// where bf16 is multiplied.
-bool suits_strassen(const ConvolutionShape& s, const Environment& environment,
-                    std::int64_t least_channels) {
-  const bool slow_products = kLanes == kNarrowLanes || environment.halves_avx512;
-  return is_point(s) && slow_products && !(s.is_short && environment.isa == Isa::avx512_bf16) &&
-         std::min(s.channels, s.filters) >= least_channels &&
+// Whether there is enough for Strassen's algorithm to save more than its sums take.
+bool suits_strassen(const ConvolutionShape& s, std::int64_t least_channels) {
+  return is_point(s) && std::min(s.channels, s.filters) >= least_channels &&
          s.images * s.window.h.in * s.window.w.in >= kLeastStrassenCells;
 }
 
-// Of images oneDNN's eight products on AVX2 are as fast as our seven.
+// On AVX2 oneDNN's eight products are as fast as our seven, and so they are where AVX-512 works on
+// all lanes at once or multiplies bf16.
 bool suits_strassen_images(const ConvolutionShape& s, const Environment& environment) {
-  return kLanes != kNarrowLanes && suits_strassen(s, environment, kLeastStrassenChannels);
+  return kLanes != kNarrowLanes && environment.halves_avx512 &&
+         !(s.is_short && environment.isa == Isa::avx512_bf16) &&
+         suits_strassen(s, kLeastStrassenChannels);
 }
 
 // The slide whose results are the input's cells.
@@ -136,8 +135,9 @@ std::unique_ptr<Job> prepare_strassen_grad_input(const Call& call) {
 }
 
 std::unique_ptr<Job> prepare_strassen_grad_kernel(const Call& call) {
+  // With AVX-512 oneDNN's are as fast.
   const auto s = read_grad_kernel(call);
-  if (!s || !suits_strassen(*s, call.environment, kLeastStrassenSummed)) return nullptr;
+  if (!s || kLanes != kNarrowLanes || !suits_strassen(*s, kLeastStrassenSummed)) return nullptr;
   return std::make_unique<TiledWeightsJob<Strassen>>(*s, call.environment.threads);
 }
 
