@@ -7,6 +7,13 @@
 
 namespace plimsoll {
 
+// Whether all of it is the program's own: a sanitizer's shadow memory, beside it, is in no budget.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kUsageIsOwn = false;
+#else
+inline constexpr bool kUsageIsOwn = true;
+#endif
+
 struct MemoryUsage {
   Bytes high_water;   // VmHWM: the most that was ever resident
   Bytes resident;     // VmRSS: what is resident now

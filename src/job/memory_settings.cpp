@@ -59,7 +59,8 @@ Bytes left_to_scan(const Budget& budget) {
   // Threads and their heaps, lists of findings.
   constexpr Bytes kBeside = 4_MiB;
   release_free_memory();
-  return std::max(Bytes{0}, Bytes{budget.bytes} - memory_usage().now() - kBeside);
+  const Bytes held = kUsageIsOwn ? memory_usage().now() : Bytes{0};
+  return std::max(Bytes{0}, Bytes{budget.bytes} - held - kBeside);
 }
 
 void check_fits(const ScanReport& report, const Budget& budget) {

@@ -4,16 +4,10 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/memory_usage.h"
 
 namespace plimsoll {
 namespace {
-
-// A sanitizer's shadow memory is in no line.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsSanitized = true;
-#else
-constexpr bool kIsSanitized = false;
-#endif
 
 // All tapes by that point of the first one's frontier.
 PlannedTapes plan_at(const PreparedTapes& tapes, const Problem& problem, const PlanPoint& point) {
@@ -84,7 +78,7 @@ void check_held(const RunPlan& plan, Bytes budget, const std::string& bound_by, 
   // libc or oneDNN adds is larger.
   constexpr Bytes kMargin = 2_MiB;
   const Bytes needed = now + Bytes{plan.ledger.to_come()};
-  if (kIsSanitized || budget == kUnlimited || needed <= budget + kMargin) return;
+  if (!kUsageIsOwn || budget == kUnlimited || needed <= budget + kMargin) return;
   const Bytes held{plan.ledger.total() - plan.ledger.to_come()};
   std::string beside;
   for (const LedgerLine& line : plan.ledger.lines)

@@ -4,6 +4,8 @@
 
 namespace plimsoll {
 
+Job::~Job() = default;
+
 std::unique_ptr<Job> prepare(const Kernel& kernel, const Call& call) {
   bool is_short = false;
   for (const std::span<const Operand> operands : {call.in, call.out})

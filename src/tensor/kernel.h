@@ -53,7 +53,8 @@ struct Args {
 // Job is run by one thread at a time (it may use the OpenMP team inside).
 class Job {
  public:
-  virtual ~Job() = default;
+  // Not inline: one file tells what a Job is, for all variants of the kernels.
+  virtual ~Job();
   // Exact, in bytes; the memory lives only while run() runs.
   virtual std::int64_t scratch() const { return 0; }
   // The share of the op's nominal arithmetic that this takes: fast algorithms do less. For prices

@@ -35,7 +35,7 @@ std::vector<T> elements_of(const TensorflowCheckpoint& file, std::string_view na
   const auto tensor = static_cast<std::size_t>(&find(file, name) - file.tensors().data());
   const std::vector<std::byte> bytes = bytes_of(file, tensor);
   std::vector<T> elements(bytes.size() / sizeof(T));
-  std::memcpy(elements.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(elements.data(), bytes.data(), bytes.size());
   return elements;
 }
 

@@ -35,7 +35,7 @@ template <class T>
 std::vector<T> elements_of(const TorchFile& file, std::string_view name, std::size_t room = 24) {
   const std::vector<std::byte> bytes = bytes_of(file, index_of(file, name), room);
   std::vector<T> elements(bytes.size() / sizeof(T));
-  std::memcpy(elements.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(elements.data(), bytes.data(), bytes.size());
   return elements;
 }
 

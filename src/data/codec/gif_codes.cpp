@@ -8,10 +8,10 @@ GifCodes::GifCodes(const EncodedImage& image, std::size_t at, Room& room)
       tables_(room.take_array<Tables>(1)[0]),
       first_size_(read_number(image, at, 1, Endian::little)),
       size_(first_size_ + 1),
-      next_((1U << first_size_) + 2),
       before_(kCodes) {
   ++at_;
   if (first_size_ < 1 || first_size_ > 8) fail("codes of an impossible size");
+  next_ = (1U << first_size_) + 2;
 }
 
 Bytes GifCodes::bytes() { return {Room::rounded(sizeof(Tables))}; }

@@ -42,7 +42,7 @@ class GifCodes {
   Tables& tables_;
   unsigned first_size_;  // bits of a literal
   unsigned size_;        // bits of the next code
-  unsigned next_;        // the code that is defined next
+  unsigned next_ = 0;    // the code that is defined next
   std::uint32_t bits_ = 0;
   unsigned bit_count_ = 0;
   unsigned before_;  // the code before; kCodes: none
