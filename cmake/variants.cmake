@@ -31,7 +31,8 @@ function(plimsoll_add_variant name)
   target_sources(plimsoll_core PRIVATE $<TARGET_OBJECTS:plimsoll_${name}>)
 endfunction()
 
-plimsoll_add_variant(paired)
+# For tests and for compilers that cannot make the next: it need not be fast, but soon there.
+plimsoll_add_variant(paired $<$<CONFIG:Release>:-O2>)
 if(PLIMSOLL_EMULATE_AVX512)
   if(NOT PLIMSOLL_SIMDE)
     message(FATAL_ERROR "PLIMSOLL_EMULATE_AVX512 needs simde/x86/avx512.h (libsimde-dev)")

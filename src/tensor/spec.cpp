@@ -77,29 +77,6 @@ std::int64_t Spec::stored_elements() const {
   bug("layout out of range");
 }
 
-std::int64_t Spec::offset(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) const {
-  const std::int64_t index[] = {a, b, c, d};
-  switch (layout) {
-    case Layout::plain: {
-      std::int64_t at = 0;
-      for (int axis = 0; axis < shape.rank(); ++axis) at = at * shape[axis] + index[axis];
-      return at;
-    }
-    case Layout::blocked:
-      return (((a * blocks() + b / lanes) * shape[2] + c) * shape[3] + d) * lanes + b % lanes;
-    case Layout::kernel:
-      return ((((a / lanes * blocks() + b / lanes) * shape[2] + c) * shape[3] + d) * lanes +
-              b % lanes) *
-                 lanes +
-             a % lanes;
-    case Layout::stem_kernel:
-      return (((a / lanes * shape[2] + c) * shape[3] + d) * shape[1] + b) * lanes + a % lanes;
-    case Layout::depth_kernel:
-      return ((a / lanes * shape[2] + c) * shape[3] + d) * lanes + a % lanes;
-  }
-  bug("layout out of range");
-}
-
 std::string to_string(const Spec& spec) {
   std::string text = std::string(name_of(spec.dtype)) + "[" + to_string(spec.shape) + "]";
   if (spec.layout == Layout::plain) return text;

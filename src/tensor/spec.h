@@ -2,10 +2,13 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+
+#include "base/error.h"
 
 namespace plimsoll {
 
@@ -31,7 +34,8 @@ enum class Layout : std::uint8_t {
 
 std::string_view name_of(Layout layout);
 
-// What the lanes of a block can be. A run has one of them, as its instructions have it.
+// What the lanes of a block can be: powers of two. A run has one of them, as its instructions have
+// it.
 inline constexpr std::int64_t kNarrowLanes = 8;
 inline constexpr std::int64_t kWideLanes = 16;
 
@@ -85,6 +89,31 @@ struct Spec {
   std::int64_t offset(std::int64_t a, std::int64_t b = 0, std::int64_t c = 0,
                       std::int64_t d = 0) const;
 };
+
+// Shifts for divisions, and inline: reference kernels ask for every element.
+inline std::int64_t Spec::offset(std::int64_t a, std::int64_t b, std::int64_t c,
+                                 std::int64_t d) const {
+  const int shift = std::countr_zero(static_cast<std::uint64_t>(lanes));
+  const std::int64_t rest = lanes - 1;
+  const auto cell = [&](std::int64_t plane) { return (plane * shape[2] + c) * shape[3] + d; };
+  switch (layout) {
+    case Layout::plain: {
+      const std::int64_t index[] = {a, b, c, d};
+      std::int64_t at = 0;
+      for (int axis = 0; axis < shape.rank(); ++axis) at = at * shape[axis] + index[axis];
+      return at;
+    }
+    case Layout::blocked:
+      return (cell(a * ((shape[1] + rest) >> shift) + (b >> shift)) << shift) + (b & rest);
+    case Layout::kernel: {
+      const std::int64_t plane = (a >> shift) * ((shape[1] + rest) >> shift) + (b >> shift);
+      return (((cell(plane) << shift) + (b & rest)) << shift) + (a & rest);
+    }
+    case Layout::stem_kernel: return ((cell(a >> shift) * shape[1] + b) << shift) + (a & rest);
+    case Layout::depth_kernel: return (cell(a >> shift) << shift) + (a & rest);
+  }
+  bug("layout out of range");
+}
 
 // "f32[32x64x35x35]/blocked", with 16 lanes "/blocked16"; plain has no suffix.
 std::string to_string(const Spec& spec);

@@ -64,9 +64,17 @@ inline double gradient_tolerance(const nlohmann::json& golden) {
   return std::max({kGradients, jump, golden["f32_gap"]["gradients"].get<double>()});
 }
 
-// Networks that take a minute and more.
-inline constexpr std::array kSlowToCompare{"vgg16", "inception_resnet_v2", "efficientnet_lite1",
-                                           "efficientnet_lite2"};
+// Networks that take long and whose kinds of layer the others have, too.
+inline constexpr std::array kSlowToCompare{"vgg16",
+                                           "inception_resnet_v2",
+                                           "efficientnet_lite1",
+                                           "efficientnet_lite2",
+                                           "mobilenet",
+                                           "resnet50",
+                                           "resnet_v1_50",
+                                           "mobilenet_v2_torch",
+                                           "googlenet_torch",
+                                           "inception_v3_torch"};
 
 inline void expect_parameter_count(const nlohmann::json& golden) {
   Trainer trainer = tests::golden_trainer(golden, {});

@@ -1,4 +1,5 @@
-// The larger detectors against torchvision in double precision, by reference kernels.
+// The larger detectors against torchvision: in double precision by reference kernels, the largest
+// in f32 by the kernels that train.
 #include "tests/support/detector_golden.h"
 
 namespace plimsoll {
@@ -16,6 +17,10 @@ TEST_P(SlowRetinanetParity, SoTheyAreWithFrozenBatchNorms) {
   tests::expect_double_step(golden_, "frozen");
 }
 TEST_P(SlowRetinanetParity, DetectionsAreTorchvisions) { tests::expect_detections(golden_); }
+
+TEST(SlowRetinanetR50, TenStepsAreTorchvisions) {
+  tests::expect_float_steps(tests::retinanet_golden("retinanet_r50"), "trained");
+}
 
 TEST(SlowRetinanetR50, TenStepsWithFrozenBatchNormsAreTorchvisions) {
   tests::expect_float_steps(tests::retinanet_golden("retinanet_r50"), "frozen");
