@@ -1,4 +1,4 @@
-// Thirty refusals, every hint of each; hints_test is its short form.
+// Refusals of many networks, every hint of each; hints_test is its short form.
 #include <gtest/gtest.h>
 
 #include "tests/cli/hinted_runs.h"
@@ -11,9 +11,9 @@ TEST(ManyHints, AreKeptByTheCommandsTheyName) {
   const std::vector<std::string> networks{"resnet20",  "inception_mini", "xception_mini",
                                           "googlenet", "mobilenet",      "mobilenet_v2"};
   int taken = 0;
-  for (std::size_t i = 0; i < 30; ++i)
-    taken += expect_hints_are_kept(chance, networks[i % networks.size()]);
-  EXPECT_GT(taken, 60);
+  for (int round = 0; round < 2; ++round)
+    for (const std::string& network : networks) taken += expect_hints_are_kept(chance, network);
+  EXPECT_GT(taken, 24);
 }
 
 }  // namespace
