@@ -255,12 +255,19 @@ void RunLoop::tell_once(bool& told, const std::string& text) {
   recorder_.message(text);
 }
 
+// Others wait for the disk of the rank that leads, so they are saving as long. It waits for them
+// alone: who does not come is a stall as in training.
+bool RunLoop::settle_saved(bool is_saved) {
+  const During waiting(monitor_, ranks_.leads() ? Activity::training : Activity::saving);
+  return ranks_.settle(is_saved);
+}
+
 bool RunLoop::save() {
-  const During saving(monitor_, Activity::saving);
   ranks_.check_weights(trainer_, state_.step);
+  const During saving(monitor_, Activity::saving);
   bool is_saved = true;
   trainer_.shards().lead([&] { is_saved = saver_.save(trainer_, options_.identity, state_); });
-  if (!ranks_.settle(is_saved)) return false;
+  if (!settle_saved(is_saved)) return false;
   if (!ranks_.leads()) saver_.note_saved(state_.step);
   put(CheckpointWritten{saver_.last(), state_.step});
   return true;
@@ -317,7 +324,7 @@ void RunLoop::evaluate_batch() {
                       epoch_is_whole())) {
     const During saving(monitor_, Activity::saving);
     if (ranks_.leads()) saver_.save_best(trainer_, options_.identity, state_);
-    ranks_.settle(true);
+    settle_saved(true);
   }
   evaluation_->averages.put_back();
   evaluation_.reset();

@@ -52,7 +52,6 @@ void RunLoop::finish_epoch() {
 }
 
 void RunLoop::finish() {
-  const During saving(monitor_, Activity::saving);
   // Weights that diverged are not worth a checkpoint; where a step was not finite nothing changed.
   const bool spoiled = stopped_by_ == StopReason::diverged;
   const bool saved = spoiled || save();
@@ -77,6 +76,7 @@ void RunLoop::finish() {
   report_.measured_peak_bytes = memory_usage().peak().count;
   report_.arena_bytes = trainer_.session().arena_bytes();
   report_.ranks = ranks_.gather(rank_report());
+  const During saving(monitor_, Activity::saving);
   tensorboard_.flush();
   pictures_.draw(*tally_, true);
   if (!tensorboard_.failure().empty())

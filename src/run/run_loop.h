@@ -59,6 +59,7 @@ class RunLoop {
   void finish();
 
   bool save();
+  bool settle_saved(bool is_saved);
   // The answer to an alarm: a warning, the end, or the last checkpoint again.
   void answer(const Alarm& alarm, const StepCall& call, Answer action);
   void roll_back(StopReason cause);
