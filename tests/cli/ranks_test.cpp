@@ -169,7 +169,8 @@ TEST_F(RankedRuns, TheyFitInAControlGroupOfTheBudgetOfTheirHost) {
         words(name, settings + " --memory " + std::to_string(budget)), group.enter() + launcher());
     ASSERT_EQ(outcome.code, 0) << outcome.output;
     const auto report = nlohmann::json::parse(content(out(name) / "report.json"));
-    for (const auto& rank : report.at("ranks")) expect_exact(rank, name);
+    // Pages of libraries that ranks share are mapped as the kernel likes.
+    for (const auto& rank : report.at("ranks")) expect_exact(rank, name, 10);
   }
 }
 
