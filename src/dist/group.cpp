@@ -69,9 +69,13 @@ void Group::begin(std::span<const Message> messages) {
 }
 
 void Group::end() {
+  if (watch_waits_) watch_waits_(true);
   std::unique_lock lock(mutex_);
   done_.wait(lock, [&] { return !is_under_way_ || failure_; });
-  if (failure_) std::rethrow_exception(failure_);
+  const std::exception_ptr failure = failure_;
+  lock.unlock();
+  if (watch_waits_) watch_waits_(false);
+  if (failure) std::rethrow_exception(failure);
 }
 
 void Group::begin_gather(std::span<const std::byte> mine, std::span<std::byte> all) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "dist/heartbeat.h"
@@ -80,6 +81,11 @@ class Group {
   void scatter_slices(int from, Slices slices);
   void all_gather_slices(Slices slices);
 
+  // `watch`, by the owner: it begins (true) and ends (false) to wait for what others tell. Null:
+  // nobody is to know. It must not throw.
+  using WatchWaits = std::function<void(bool begins)>;
+  void watch_waits(WatchWaits watch) { watch_waits_ = std::move(watch); }
+
   // From now on the thread carries for `courier` too; null: no more, and advance() has returned.
   void carry_for(Courier* courier);
   // The courier has something to do. By any thread; neither throws nor waits.
@@ -128,6 +134,7 @@ class Group {
   int ranks_ = 0;
   std::vector<std::string> hosts_;
   bool is_ending_ = false;
+  WatchWaits watch_waits_;
   std::vector<Message> gathered_;  // the messages of begin_gather()
 
   mutable std::mutex mutex_;

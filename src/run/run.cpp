@@ -55,10 +55,19 @@ RunLoop::RunLoop(Trainer& trainer, const RunData& data, const RunOptions& option
                     }},
                options.resident_bytes()) {
   for (std::size_t m : counted_) state_.metric_sums.try_emplace(sum_name(m), 0);
+  // Others wait for the disk of the rank that leads, so they are saving as long as it is.
+  if (ranks_.has_others() && ranks_.leads())
+    ranks_.group()->watch_waits([this](bool begins) { monitor_.set_waiting(begins); });
   step_now_ = from.step;
   report_.model = options.model;
   progress_.epochs = options.epochs;
   recorder_.write_status("starting");
+}
+
+RunLoop::~RunLoop() {
+  // While there is a monitor.
+  evaluation_.reset();
+  if (ranks_.has_others()) ranks_.group()->watch_waits({});
 }
 
 std::optional<RunEvent> RunLoop::next() {
@@ -255,19 +264,12 @@ void RunLoop::tell_once(bool& told, const std::string& text) {
   recorder_.message(text);
 }
 
-// Others wait for the disk of the rank that leads, so they are saving as long. It waits for them
-// alone: who does not come is a stall as in training.
-bool RunLoop::settle_saved(bool is_saved) {
-  const During waiting(monitor_, ranks_.leads() ? Activity::training : Activity::saving);
-  return ranks_.settle(is_saved);
-}
-
 bool RunLoop::save() {
   ranks_.check_weights(trainer_, state_.step);
   const During saving(monitor_, Activity::saving);
   bool is_saved = true;
   trainer_.shards().lead([&] { is_saved = saver_.save(trainer_, options_.identity, state_); });
-  if (!settle_saved(is_saved)) return false;
+  if (!ranks_.settle(is_saved)) return false;
   if (!ranks_.leads()) saver_.note_saved(state_.step);
   put(CheckpointWritten{saver_.last(), state_.step});
   return true;
@@ -324,7 +326,7 @@ void RunLoop::evaluate_batch() {
                       epoch_is_whole())) {
     const During saving(monitor_, Activity::saving);
     if (ranks_.leads()) saver_.save_best(trainer_, options_.identity, state_);
-    settle_saved(true);
+    ranks_.settle(true);
   }
   evaluation_->averages.put_back();
   evaluation_.reset();

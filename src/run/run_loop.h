@@ -26,7 +26,7 @@ namespace plimsoll {
 class RunLoop {
  public:
   RunLoop(Trainer& trainer, const RunData& data, const RunOptions& options, const RunState& from);
-  ~RunLoop() { evaluation_.reset(); }  // while there is a monitor
+  ~RunLoop();
   RunLoop(const RunLoop&) = delete;
   RunLoop& operator=(const RunLoop&) = delete;
 
@@ -59,7 +59,6 @@ class RunLoop {
   void finish();
 
   bool save();
-  bool settle_saved(bool is_saved);
   // The answer to an alarm: a warning, the end, or the last checkpoint again.
   void answer(const Alarm& alarm, const StepCall& call, Answer action);
   void roll_back(StopReason cause);

@@ -86,8 +86,7 @@ RunMonitor::~RunMonitor() {
 
 void RunMonitor::beat(double seconds) noexcept {
   const std::scoped_lock lock(pulse_mutex_);
-  pulse_.last_beat = Clock::now();
-  ++pulse_.beats;
+  pulse_.begin_anew();
   if (seconds <= 0) return;
   double& usual = pulse_.usual();
   usual = usual == 0 ? seconds : 0.9 * usual + 0.1 * seconds;
@@ -95,16 +94,20 @@ void RunMonitor::beat(double seconds) noexcept {
 
 void RunMonitor::set_awaited(bool awaited) noexcept {
   const std::scoped_lock lock(pulse_mutex_);
-  pulse_.last_beat = Clock::now();
-  ++pulse_.beats;
+  pulse_.begin_anew();
   pulse_.is_awaited = awaited;
 }
 
 Activity RunMonitor::turn_to(Activity activity) noexcept {
   const std::scoped_lock lock(pulse_mutex_);
-  pulse_.last_beat = Clock::now();
-  ++pulse_.beats;
+  pulse_.begin_anew();
   return std::exchange(pulse_.activity, activity);
+}
+
+void RunMonitor::set_waiting(bool waiting) noexcept {
+  const std::scoped_lock lock(pulse_mutex_);
+  if (pulse_.activity == Activity::saving) pulse_.begin_anew();
+  pulse_.is_waiting = waiting;
 }
 
 void RunMonitor::attend() {
@@ -120,7 +123,7 @@ void RunMonitor::attend() {
     if (calls_.every_second) {
       const Activity activity = [&] {
         const std::scoped_lock pulse(pulse_mutex_);
-        return pulse_.activity;
+        return pulse_.now();
       }();
       calls_.every_second(activity);
     }
@@ -142,8 +145,8 @@ void RunMonitor::look_for_stall(double slept_too_long) {
   if (!calls_.stalled) return;
   const std::string before =
       usual > 0 ? fmt::format(", a step of it usually takes {:.2g} s", usual) : "";
-  calls_.stalled(pulse_.activity, fmt::format("no progress for {:.0f} s in {}{}\n{}", quiet,
-                                              to_string(pulse_.activity), before, thread_states()));
+  calls_.stalled(pulse_.now(), fmt::format("no progress for {:.0f} s in {}{}\n{}", quiet,
+                                           to_string(pulse_.now()), before, thread_states()));
 }
 
 void RunMonitor::look_at_limit() {

@@ -50,6 +50,9 @@ class RunMonitor {
   void set_awaited(bool awaited) noexcept;
   // From here on the run is at this; the clock begins anew. Returns what it was at.
   Activity turn_to(Activity activity) noexcept;
+  // While it saves: whether it waits for other ranks, not for its disk. Who does not come is a
+  // stall as in training. The clock begins anew.
+  void set_waiting(bool waiting) noexcept;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -57,11 +60,19 @@ class RunMonitor {
   struct Pulse {
     Activity activity = Activity::training;
     bool is_awaited = false;
+    bool is_waiting = false;  // for other ranks
     Clock::time_point last_beat;
     std::uint64_t beats = 0;
     std::array<double, kActivities> usual_seconds{};  // 0: not known yet
 
-    double& usual() { return usual_seconds[static_cast<std::size_t>(activity)]; }
+    Activity now() const {
+      return is_waiting && activity == Activity::saving ? Activity::training : activity;
+    }
+    double& usual() { return usual_seconds[static_cast<std::size_t>(now())]; }
+    void begin_anew() {
+      last_beat = Clock::now();
+      ++beats;
+    }
   };
 
   void attend();

@@ -88,6 +88,31 @@ class RankedRuns : public SmallRuns {
     ::kill(victim, SIGKILL);
     expect_sound_checkpoint(out("run"));
   }
+  // A slow disk is no stall, a rank that does not come behind it is. `call`: the first of this kind
+  // that is slow (file_faults.cpp).
+  void expect_one_stopped_in_a_save_is_named(const std::string& call,
+                                             const std::string& settings = "") const {
+    SKIP_WITHOUT_PRELOAD();
+    Background run(
+        words("run",
+              "--accumulate 2 --ranks 2 --save-every 4 --epochs 1000 --on-stall stop " + settings),
+        out("log"),
+        launcher() +
+            "LD_PRELOAD=" PLIMSOLL_FILE_FAULTS " FAULT_PATH=last.safetensors FAULT_CALLS=" + call +
+            " FAULT_AT=1 FAULT_DO=stall FAULT_SECONDS=3 ");
+    ASSERT_TRUE(Background::waits_until([&] {
+      return content(out("run") / "status.json").find("\"state\": \"saving\"") != std::string::npos;
+    })) << content(out("log"));
+    const pid_t victim = rank_of("run", 1);
+    ASSERT_GT(victim, 0);
+    ::kill(victim, SIGSTOP);
+    const auto begin = std::chrono::steady_clock::now();
+    const Outcome outcome = run.wait();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+    EXPECT_EQ(outcome.code, 4) << outcome.output;
+    EXPECT_THAT(outcome.output, testing::ContainsRegex("waiting for rank 1 on .*: last heard of"));
+    ::kill(victim, SIGKILL);
+  }
 
   // A run of 3, 2 and 3 ranks, each time killed by the death of one of them and ended by one
   // process, is what a run of one process is. `of_ranks`: words that only ranks are given.

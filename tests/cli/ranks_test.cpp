@@ -99,27 +99,8 @@ TEST_F(RankedRuns, SIGUSR1ToMpirunFinishesTheStepAndSaves) {
 }
 
 TEST_F(RankedRuns, OneThatIsStoppedIsNamed) { expect_stopped_rank_is_named(); }
-// A slow disk is no stall, a rank that does not come once the checkpoint is written is.
 TEST_F(RankedRuns, OneThatIsStoppedWhileOthersSaveIsNamed) {
-  SKIP_WITHOUT_PRELOAD();
-  Background run(
-      words("run", "--accumulate 2 --ranks 2 --save-every 4 --epochs 1000 --on-stall stop"),
-      out("log"),
-      launcher() + "LD_PRELOAD=" PLIMSOLL_FILE_FAULTS
-                   " FAULT_PATH=last.safetensors FAULT_CALLS=s FAULT_AT=1 "
-                   "FAULT_DO=stall FAULT_SECONDS=3 ");
-  ASSERT_TRUE(Background::waits_until([&] {
-    return content(out("run") / "status.json").find("\"state\": \"saving\"") != std::string::npos;
-  })) << content(out("log"));
-  const pid_t victim = rank_of("run", 1);
-  ASSERT_GT(victim, 0);
-  ::kill(victim, SIGSTOP);
-  const auto begin = std::chrono::steady_clock::now();
-  const Outcome outcome = run.wait();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
-  EXPECT_EQ(outcome.code, 4) << outcome.output;
-  EXPECT_THAT(outcome.output, testing::ContainsRegex("waiting for rank 1 on .*: last heard of"));
-  ::kill(victim, SIGKILL);
+  expect_one_stopped_in_a_save_is_named("s");
   expect_sound_checkpoint(out("run"));
 }
 

@@ -43,6 +43,11 @@ TEST_F(ShardedRuns, ADiskThatStaysFullEndsAllWithTheOldCheckpoint) {
   EXPECT_TRUE(ranks_of("run").empty());
 }
 
+// Rank 0 fetches the shards of others while it writes.
+TEST_F(ShardedRuns, OneThatIsStoppedWhileItsShardsAreSavedIsNamed) {
+  expect_one_stopped_in_a_save_is_named("w", "--optimizer adam --shard-optimizer");
+}
+
 // What `plan` finds for 4 ranks.
 class ShardedPlans : public ShardedRuns {
  protected:
