@@ -23,7 +23,7 @@ if(PLIMSOLL_SANITIZE)
 endif()
 
 # Compiles once what most files of a target include, and what ARGN adds. That hides a missing
-# #include; the preset fuzz, which does without (and without batches), finds it in its folders.
+# #include, as batches do; tools/check-includes finds it.
 option(PLIMSOLL_PRECOMPILE "Precompiled headers: half the time of a build" ON)
 function(plimsoll_precompile target)
   if(PLIMSOLL_PRECOMPILE)
