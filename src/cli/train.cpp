@@ -95,9 +95,10 @@ void print_end(const TrainSettings& s, const job::Training& training, const RunR
   if (s.common.json) {
     fmt::print("{}", report_json(task, report));
   } else {
-    fmt::print("{} steps in {} · {:.0f} img/s · validation {} · peak memory {}\n", report.steps,
-               duration_text(report.seconds), report.images_per_second,
-               validation_text(task, report), to_string(Bytes{report.measured_peak_bytes}));
+    fmt::print("{} step{} in {} · {:.0f} img/s · validation {} · peak memory {}\n", report.steps,
+               report.steps == 1 ? "" : "s", duration_text(report.seconds),
+               report.images_per_second, validation_text(task, report),
+               to_string(Bytes{report.measured_peak_bytes}));
     if (!s.common.is_quiet()) print_ledger(training.ready().run, report);
   }
   if (report.stopped_by == StopReason::interrupt)
