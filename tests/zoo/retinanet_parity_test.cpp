@@ -1,6 +1,7 @@
 // Detectors against torchvision: the smallest in double precision, small ones in f32 by the
 // kernels that train. The rest is in retinanet_parity_slow_test.cpp.
 #include "tests/support/detector_golden.h"
+#include "tests/support/sanitized.h"
 
 namespace plimsoll {
 namespace {
@@ -11,6 +12,7 @@ TEST(RetinanetMini, LossesAndEveryGradientAreTorchvisionsInDouble) {
   tests::expect_double_step(mini_retinanet(), "trained");
 }
 TEST(RetinanetMini, SoTheyAreWithFrozenBatchNorms) {
+  if (kAddressSanitized) GTEST_SKIP() << "minutes there, for the kernels of the test before";
   tests::expect_double_step(mini_retinanet(), "frozen");
 }
 TEST(RetinanetMini, DetectionsAreTorchvisions) { tests::expect_detections(mini_retinanet()); }
