@@ -74,6 +74,14 @@ class RankedRuns : public SmallRuns {
       EXPECT_EQ(lasting_results(out(name)), lasting_results(out("alone"))) << ranks;
     }
   }
+  // The watchdog ends the run for this rank, whose process is stopped; then that is ended, too.
+  static void expect_end_names(int rank, pid_t stopped, Background& run) {
+    const Outcome outcome = run.wait();
+    EXPECT_EQ(outcome.code, 4) << outcome.output;
+    EXPECT_THAT(outcome.output, testing::ContainsRegex("waiting for rank " + std::to_string(rank) +
+                                                       " on .*: last heard of"));
+    ::kill(stopped, SIGKILL);
+  }
   // One of three that stops is named, and ends the run where that was asked for.
   void expect_stopped_rank_is_named(const std::string& settings = "") const {
     Background run(
@@ -82,10 +90,7 @@ class RankedRuns : public SmallRuns {
         out("log"), launcher());
     const pid_t victim = signal_rank(2, SIGSTOP);
     ASSERT_GT(victim, 0) << content(out("log"));
-    const Outcome outcome = run.wait();
-    EXPECT_EQ(outcome.code, 4) << outcome.output;
-    EXPECT_THAT(outcome.output, testing::ContainsRegex("waiting for rank 2 on .*: last heard of"));
-    ::kill(victim, SIGKILL);
+    expect_end_names(2, victim, run);
     expect_sound_checkpoint(out("run"));
   }
   // A slow disk is no stall, a rank that does not come behind it is. `call`: the first of this kind
@@ -97,9 +102,8 @@ class RankedRuns : public SmallRuns {
         words("run",
               "--accumulate 2 --ranks 2 --save-every 4 --epochs 1000 --on-stall stop " + settings),
         out("log"),
-        launcher() +
-            "LD_PRELOAD=" PLIMSOLL_FILE_FAULTS " FAULT_PATH=last.safetensors FAULT_CALLS=" + call +
-            " FAULT_AT=1 FAULT_DO=stall FAULT_SECONDS=3 ");
+        launcher() + faults("FAULT_PATH=last.safetensors FAULT_CALLS=" + call +
+                            " FAULT_AT=1 FAULT_DO=stall FAULT_SECONDS=3"));
     ASSERT_TRUE(Background::waits_until([&] {
       return content(out("run") / "status.json").find("\"state\": \"saving\"") != std::string::npos;
     })) << content(out("log"));
@@ -107,11 +111,8 @@ class RankedRuns : public SmallRuns {
     ASSERT_GT(victim, 0);
     ::kill(victim, SIGSTOP);
     const auto begin = std::chrono::steady_clock::now();
-    const Outcome outcome = run.wait();
+    expect_end_names(1, victim, run);
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
-    EXPECT_EQ(outcome.code, 4) << outcome.output;
-    EXPECT_THAT(outcome.output, testing::ContainsRegex("waiting for rank 1 on .*: last heard of"));
-    ::kill(victim, SIGKILL);
   }
 
   // A run of 3, 2 and 3 ranks, each time killed by the death of one of them and ended by one

@@ -109,10 +109,9 @@ TEST_F(RankedRuns, APictureThatGoesBadOnOneOfThemIsToldOnceWithItsFile) {
   SKIP_WITHOUT_PRELOAD();
   const Outcome outcome =
       train("run", "--accumulate 3 --ranks 3 --epochs 50 --save-every 100000",
-            launcher() +
-                "LD_PRELOAD=" PLIMSOLL_FILE_FAULTS
-                " FAULT_PATH=c1/03.bmp FAULT_CALLS=r FAULT_AT=4 FAULT_COUNT=9999 FAULT_DO=" +
-                std::to_string(EIO) + " ");
+            launcher() + faults("FAULT_PATH=c1/03.bmp FAULT_CALLS=r FAULT_AT=4 FAULT_COUNT=9999 "
+                                "FAULT_DO=" +
+                                std::to_string(EIO)));
   EXPECT_EQ(outcome.code, 1) << outcome.output;
   EXPECT_THAT(outcome.output, testing::ContainsRegex("plimsoll: rank [0-2] on .*c1/03.bmp"));
   EXPECT_EQ(outcome.output.find("plimsoll: "), outcome.output.rfind("plimsoll: "))
@@ -124,13 +123,11 @@ TEST_F(RankedRuns, APictureThatGoesBadOnOneOfThemIsToldOnceWithItsFile) {
 
 TEST_F(RankedRuns, ADiskThatStaysFullEndsAllWithTheOldCheckpoint) {
   SKIP_WITHOUT_PRELOAD();
-  const Outcome outcome =
-      train("run", "--accumulate 2 --ranks 2 --steps 20 --save-every 6",
-            launcher() +
-                "LD_PRELOAD=" PLIMSOLL_FILE_FAULTS
-                " FAULT_PATH=last.safetensors FAULT_CALLS=s FAULT_AT=2 FAULT_COUNT=999 "
-                "FAULT_DO=" +
-                std::to_string(ENOSPC) + " ");
+  const Outcome outcome = train(
+      "run", "--accumulate 2 --ranks 2 --steps 20 --save-every 6",
+      launcher() + faults("FAULT_PATH=last.safetensors FAULT_CALLS=s FAULT_AT=2 FAULT_COUNT=999 "
+                          "FAULT_DO=" +
+                          std::to_string(ENOSPC)));
   EXPECT_EQ(outcome.code, 1) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("not saved since step 6"));
   EXPECT_EQ(SafetensorsReader(out("run") / "weights/last.safetensors").metadata().at("step"), "6");

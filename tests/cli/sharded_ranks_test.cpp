@@ -33,11 +33,9 @@ TEST_F(ShardedRuns, ADiskThatStaysFullEndsAllWithTheOldCheckpoint) {
   SKIP_WITHOUT_PRELOAD();
   const Outcome outcome =
       train("run", "--accumulate 2 --ranks 2 --steps 20 --save-every 6 --shard-optimizer",
-            launcher() +
-                "LD_PRELOAD=" PLIMSOLL_FILE_FAULTS
-                " FAULT_PATH=last.safetensors FAULT_CALLS=w FAULT_AT=20 FAULT_COUNT=9999 "
-                "FAULT_DO=" +
-                std::to_string(ENOSPC) + " ");
+            launcher() + faults("FAULT_PATH=last.safetensors FAULT_CALLS=w FAULT_AT=20 "
+                                "FAULT_COUNT=9999 FAULT_DO=" +
+                                std::to_string(ENOSPC)));
   EXPECT_EQ(outcome.code, 1) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("not saved since step"));
   EXPECT_TRUE(ranks_of("run").empty());
